@@ -1,0 +1,36 @@
+# Build-wide choices as interface targets: link opguard_options privately to take them.
+include(GNUInstallDirs)
+
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+find_program(OPGUARD_CCACHE ccache)
+if(OPGUARD_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${OPGUARD_CCACHE})
+endif()
+
+add_library(opguard_options INTERFACE)
+target_compile_features(opguard_options INTERFACE cxx_std_20)
+target_compile_options(opguard_options INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
+if(OPGUARD_DEVELOPER_MODE)
+  target_compile_options(opguard_options INTERFACE -Werror)
+endif()
+if(OPGUARD_SANITIZE)
+  list(JOIN OPGUARD_SANITIZE "," opguard_sanitizers)
+  target_compile_options(opguard_options INTERFACE -fsanitize=${opguard_sanitizers}
+                         -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(opguard_options INTERFACE -fsanitize=${opguard_sanitizers})
+endif()
+
+# opguard_unit_test(NAME SOURCES... LIBS...): one doctest binary, one CTest entry, label "unit".
+function(opguard_unit_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES} ${PROJECT_SOURCE_DIR}/tests/doctest_main.cc)
+  target_link_libraries(${name} PRIVATE opguard_options doctest::doctest ${ARG_LIBS})
+  target_compile_definitions(${name} PRIVATE OPGUARD_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300)
+endfunction()
