@@ -19,12 +19,14 @@ enum class Side : std::uint8_t { kA = 0, kB = 1 };
 
 // Interned facts shared by both sides of a pair: equal content has the same id on both sides, so
 // that ids can be compared instead of text. Element 0 of each vector is the empty row.
-// `schemas` has traits merged; `geometries[i]` also gives `numel` and `bytes_per_element` parsed.
+// A schema is identified by its name and overload alone: the traits of both sides are merged and
+// the first side's signature is kept, so that an operator whose signature changed between two
+// torch versions still has one id. Sizes and strides that are no `[n, ...]` list leave `numel` 0.
 struct Geometry {
   store::GeometryRow row;
   std::vector<std::int64_t> sizes, strides;
   std::int64_t numel = 0;
-  std::int32_t item_bytes = 0;
+  std::int32_t item_bytes = 0;    // 0 for a dtype that is not known
   std::uint32_t shape_id = 0;  // equal for equal sizes
   std::uint32_t dtype_id = 0;
 };
@@ -39,7 +41,9 @@ struct Dictionary {
 
 // One side's rank as columns; index i is the i-th op in ascending op id (0-based).
 struct Trace {
-  store::TraceFacts facts;  // the file's own ids: use for stacks, frames, steps, gaps, notes
+  // The file's own ids: use for stacks, frames, steps, gaps, notes, trace and environment. The
+  // tables that the Dictionary holds (lanes ... modules) are released and empty here.
+  store::TraceFacts facts;
   std::string path;
 
   std::vector<std::int64_t> op_id;
@@ -52,8 +56,8 @@ struct Trace {
   std::vector<std::uint8_t> flags;
   std::vector<std::uint64_t> first_tensor;  // index into the tensor columns; size ops + 1
 
-  std::vector<std::uint16_t> tensor_slot;
-  std::vector<std::uint32_t> tensor_geometry, tensor_storage;
+  // Records are grouped by op, in the op's own order, whatever order the lanes wrote them in.
+  std::vector<std::uint32_t> tensor_slot, tensor_geometry, tensor_storage;
   std::vector<TensorState> tensor_state;
   std::vector<std::uint64_t> fingerprint, unordered;  // valid unless state is kView/kUnreadable
   std::vector<std::int64_t> tensor_id;                // the file's ids
