@@ -1,6 +1,7 @@
 // Which op of side A corresponds to which op of side B.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -40,12 +41,19 @@ struct Alignment {
   };
   // REQUIRES: index < rows. O(log runs).
   Row At(std::uint64_t index) const;
-  // Aligned index of a side's op.  O(log runs) after the first call on that side.
+  // Aligned index of a side's op, -1 if there is no such op. O(log runs) after the first call on
+  // that side and the first after a change of `runs`. Not thread-safe.
   std::int64_t IndexOf(Side side, std::int64_t op) const;
 
   // Match vectors: match_a[i] = B op matched to A's op i or -1, and the reverse.
   std::vector<std::int64_t> match_a, match_b;
+
+  // Cache of IndexOf: each side's runs in the order of that side's ops.
+  mutable std::array<std::vector<std::uint32_t>, 2> runs_of_side;
 };
+
+// Rebuilds the match vectors from `runs`, for an alignment that was read back from a pair store.
+void RestoreMatches(Alignment& alignment);
 
 struct AlignOptions {
   std::uint32_t max_window = 4096;  // largest dynamic-programming window before it is split
