@@ -47,12 +47,14 @@ std::int32_t Similarity(const OpFeatures& a, const OpFeatures& b) {
   if (a.dtypes == b.dtypes) score += 1;
   if (same_arguments) score += 2;
   if (same_frame) score += 2;
+  // More than a whole further match: of two ops that changed places the one whose values agree is
+  // better than both with values that do not (the other one is rescued afterwards).
   if (same_inputs) {
-    score += 16;
+    score += 24;
   } else if (same_first) {
     score += 4;
   }
-  if (same_outputs) score += 8;
+  if (same_outputs) score += 12;
   return score;
 }
 
@@ -74,6 +76,7 @@ DictionaryHashes::DictionaryHashes(const Dictionary& dictionary) {
     slots_.push_back(Mix(HashText(row.role), place));
     place_bits_.push_back(PlaceBit(row));
     is_output_.push_back(row.role != "in");
+    is_mutated_.push_back(row.role == "mut");
   }
   for (const Geometry& geometry : dictionary.geometries) {
     shapes_.push_back(HashText(geometry.row.sizes));
@@ -159,14 +162,32 @@ std::uint64_t SideKeys::Identity(std::size_t op) const {
   return Mix(Mix(Operation(op), inputs_[op]), outputs);
 }
 
-void SideKeys::AppendValues(std::size_t op, std::vector<std::uint64_t>& values) const {
+void SideKeys::AppendValues(std::size_t op, const std::vector<bool>& weight_storages,
+                            std::vector<std::uint64_t>& weights,
+                            std::vector<std::uint64_t>& others) const {
   const std::uint32_t schema = trace_.schema[op];
   if (hashes_.draws_[schema] || hashes_.uninitialised_[schema]) return;
   for (std::uint64_t t = trace_.first_tensor[op]; t < trace_.first_tensor[op + 1]; ++t) {
-    const std::uint32_t geometry = trace_.tensor_geometry[t];
+    const std::uint32_t geometry = trace_.tensor_geometry[t], storage = trace_.tensor_storage[t];
     if (!hashes_.is_large_[geometry] || !HasValue(t)) continue;
-    values.push_back(Mix(trace_.fingerprint[t], hashes_.shapes_[geometry]));
+    const bool is_weight = storage < weight_storages.size() && weight_storages[storage];
+    (is_weight ? weights : others).push_back(Mix(trace_.fingerprint[t], hashes_.shapes_[geometry]));
   }
+}
+
+std::vector<bool> SideKeys::WeightStorages() const {
+  std::vector<bool> is_weight;
+  for (std::size_t op = 0; op < trace_.ops(); ++op) {
+    if (trace_.phase[op] != Phase::kOptimizer) continue;
+    for (std::uint64_t t = trace_.first_tensor[op]; t < trace_.first_tensor[op + 1]; ++t) {
+      const std::uint32_t storage = trace_.tensor_storage[t];
+      if (!hashes_.is_mutated_[trace_.tensor_slot[t]] || storage >= trace_.storages.size())
+        continue;
+      if (storage >= is_weight.size()) is_weight.resize(storage + 1);
+      is_weight[storage] = true;
+    }
+  }
+  return is_weight;
 }
 
 std::uint64_t SideKeys::Key(KeyLevel level, std::size_t op) const {

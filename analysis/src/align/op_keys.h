@@ -49,6 +49,7 @@ class DictionaryHashes {
   std::vector<std::uint32_t> place_bits_;       // of a slot
   std::vector<std::uint8_t> ranks_, is_large_;  // of a geometry
   std::vector<std::uint8_t> is_output_;         // of a slot: out or mut
+  std::vector<std::uint8_t> is_mutated_;        // of a slot: mut
   std::vector<std::uint8_t> draws_;             // of a schema: outputs are no evidence
   std::vector<std::uint8_t> uninitialised_;     // of a schema: neither are these
 };
@@ -72,8 +73,12 @@ class SideKeys {
   // Operator, values read and values written; 0 if no value of either is evidence.
   std::uint64_t Identity(std::size_t op) const;
   OpFeatures Features(std::size_t op) const;
-  // Appends a digest of each value of the op that is evidence (more than one element).
-  void AppendValues(std::size_t op, std::vector<std::uint64_t>& values) const;
+  // Appends a digest of each value of the op that is evidence (more than one element): to
+  // `weights` if its storage is in `weight_storages`, else to `others`.
+  void AppendValues(std::size_t op, const std::vector<bool>& weight_storages,
+                    std::vector<std::uint64_t>& weights, std::vector<std::uint64_t>& others) const;
+  // Storages that ops of the optimizer phase write in place, by id.
+  std::vector<bool> WeightStorages() const;
   // Over all ops; orders the two sides whichever is called A.
   std::uint64_t digest() const { return digest_; }
 

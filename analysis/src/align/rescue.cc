@@ -1,6 +1,7 @@
 #include "rescue.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "anchors.h"
 
@@ -17,6 +18,7 @@ class Rescue {
     if (!Gather()) return;
     ByUnique([](const SideKeys& keys, std::size_t op) { return keys.Identity(op); });
     ByUnique([](const SideKeys& keys, std::size_t op) { return keys.Reads(op); });
+    GatherSettled();
     ByUnique([](const SideKeys& keys, std::size_t op) { return keys.exact(op); });
     SwappedNeighbours();
   }
@@ -43,6 +45,32 @@ class Rescue {
     is_moved_[b_[j]] = true;
   }
 
+  bool IsSameValue(std::size_t i, std::size_t j) const {
+    return keys_a_.inputs(a_[i]) != 0 && keys_a_.inputs(a_[i]) == keys_b_.inputs(b_[j]);
+  }
+
+  // Matched ops by key, for the keys that were left over somewhere.
+  void GatherSettled() {
+    if (!Gather()) return;
+    for (const std::uint32_t i : left_a_) settled_[keys_a_.exact(a_[i])];
+    for (std::uint32_t i = 0; i < a_.size(); ++i) {
+      if (is_left_a(i)) continue;
+      const auto at = settled_.find(keys_a_.exact(a_[i]));
+      if (at != settled_.end()) {
+        at->second.push_back({i, static_cast<std::uint32_t>(PositionInB(i))});
+      }
+    }
+  }
+
+  // Whether a match of the same key lies between: then one op is missing here and another was
+  // added there, and nothing but its value could make it the one that moved.
+  bool CrossesItsKind(std::size_t i, std::size_t j) const {
+    const auto at = settled_.find(keys_a_.exact(a_[i]));
+    if (at == settled_.end()) return false;
+    return std::any_of(at->second.begin(), at->second.end(),
+                       [&](const Anchor& settled) { return (settled.a < i) != (settled.b < j); });
+  }
+
   template <typename KeyOf>
   void ByUnique(const KeyOf& key_of) {
     if (!Gather()) return;
@@ -53,6 +81,7 @@ class Rescue {
       const std::size_t i = left_a_[anchor.a], j = left_b_[anchor.b];
       if (!is_left_a(i) || !is_left_b(j)) continue;  // taken as a neighbour meanwhile
       if (Similarity(keys_a_.Features(a_[i]), keys_b_.Features(b_[j])) <= 0) continue;
+      if (!IsSameValue(i, j) && CrossesItsKind(i, j)) continue;
       Pair(i, j);
       Extend(i, j);
     }
@@ -84,8 +113,8 @@ class Rescue {
       const std::size_t from = expected > kReach ? expected - kReach : 0;
       for (std::size_t j = from; j < std::min(expected + kReach, b_.size()); ++j) {
         if (!IsAlike(i, j)) continue;
-        const bool same =
-            keys_a_.inputs(a_[i]) != 0 && keys_a_.inputs(a_[i]) == keys_b_.inputs(b_[j]);
+        const bool same = IsSameValue(i, j);
+        if (!same && CrossesItsKind(i, j)) continue;
         if (found == b_.size() || (same && !is_by_value)) {
           found = j;
           is_by_value = same;
@@ -107,6 +136,7 @@ class Rescue {
   Matches matches_;
   std::vector<bool>& is_moved_;
   std::vector<std::uint32_t> left_a_, left_b_;
+  std::unordered_map<std::uint64_t, std::vector<Anchor>> settled_;
 };
 
 }  // namespace

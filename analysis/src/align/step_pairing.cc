@@ -8,38 +8,54 @@
 namespace opguard::analysis {
 namespace {
 
-constexpr std::size_t kFirstOps = 48;  // of a step, and of its forward ops, whose values tell
+// Number of a step's first ops, and of its first forward ops, that are looked at for its data and
+// for its weights.
+constexpr std::size_t kDataOps = 8, kDataForwardOps = 4, kFirstOps = 48;
 constexpr std::size_t kBuckets = 64;
 
 struct StepInfo {
   OpRange range;
   std::uint32_t step;
   std::array<std::uint32_t, kBuckets> operators{};  // counts by hash
-  std::vector<std::uint64_t> values;                // sorted, in no other step of the side
+  // Sorted values that no other step of the side has.
+  std::vector<std::uint64_t> data, weights;
 };
 
-StepInfo Describe(const SideKeys& keys, OpRange range) {
+void SortUnique(std::vector<std::uint64_t>& values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+}
+
+StepInfo Describe(const SideKeys& keys, const std::vector<bool>& weight_storages, OpRange range) {
   const Trace& trace = keys.trace();
-  StepInfo info{range, trace.step[range.begin], {}, {}};
+  StepInfo info{range, trace.step[range.begin], {}, {}, {}};
   std::size_t forward_ops = 0;
   for (std::size_t op = range.begin; op < range.end; ++op) {
     ++info.operators[keys.Key(KeyLevel::kOperator, op) % kBuckets];
-    const bool is_forward = trace.phase[op] == Phase::kForward && forward_ops < kFirstOps;
-    if (is_forward) ++forward_ops;
-    if (is_forward || op - range.begin < kFirstOps) keys.AppendValues(op, info.values);
+    const std::size_t offset = op - range.begin;
+    if (trace.phase[op] == Phase::kForward) ++forward_ops;
+    const std::size_t forward = trace.phase[op] == Phase::kForward ? forward_ops : kFirstOps + 1;
+    if (offset < kDataOps || forward <= kDataForwardOps) {
+      keys.AppendValues(op, weight_storages, info.weights, info.data);
+    } else if (offset < kFirstOps || forward <= kFirstOps) {
+      keys.AppendValues(op, weight_storages, info.weights, info.weights);
+    }
   }
-  std::sort(info.values.begin(), info.values.end());
-  info.values.erase(std::unique(info.values.begin(), info.values.end()), info.values.end());
+  SortUnique(info.data);
+  SortUnique(info.weights);
   return info;
 }
 
 // Constants that every step meets (masks, positions) tell nothing about which step it is.
-void KeepValuesOfOneStep(std::vector<StepInfo>& steps) {
+void KeepValuesOfOneStep(std::vector<StepInfo>& steps,
+                         std::vector<std::uint64_t> StepInfo::*values) {
   std::vector<std::uint64_t> all;
-  for (const StepInfo& step : steps) all.insert(all.end(), step.values.begin(), step.values.end());
+  for (StepInfo& step : steps) {
+    all.insert(all.end(), (step.*values).begin(), (step.*values).end());
+  }
   std::sort(all.begin(), all.end());
   for (StepInfo& step : steps) {
-    std::erase_if(step.values, [&](std::uint64_t value) {
+    std::erase_if(step.*values, [&](std::uint64_t value) {
       const auto [first, last] = std::equal_range(all.begin(), all.end(), value);
       return last - first > 1;
     });
@@ -48,31 +64,36 @@ void KeepValuesOfOneStep(std::vector<StepInfo>& steps) {
 
 std::vector<StepInfo> DescribeSteps(const SideKeys& keys) {
   const std::vector<std::uint32_t>& step = keys.trace().step;
+  const std::vector<bool> weight_storages = keys.WeightStorages();
   std::vector<StepInfo> steps;
   for (std::size_t begin = 0; begin < step.size();) {
     std::size_t end = begin + 1;
     while (end < step.size() && step[end] == step[begin]) ++end;
-    steps.push_back(Describe(keys, {begin, end}));
+    steps.push_back(Describe(keys, weight_storages, {begin, end}));
     begin = end;
   }
-  KeepValuesOfOneStep(steps);
+  KeepValuesOfOneStep(steps, &StepInfo::data);
+  KeepValuesOfOneStep(steps, &StepInfo::weights);
   return steps;
 }
 
-std::int64_t SharedValues(const StepInfo& a, const StepInfo& b) {
+std::int64_t SharedValues(const std::vector<std::uint64_t>& a,
+                          const std::vector<std::uint64_t>& b) {
   std::int64_t shared = 0;
-  for (std::size_t i = 0, j = 0; i < a.values.size() && j < b.values.size();) {
-    if (a.values[i] == b.values[j]) {
+  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    if (a[i] == b[j]) {
       ++shared, ++i, ++j;
     } else {
-      ++(a.values[i] < b.values[j] ? i : j);
+      ++(a[i] < b[j] ? i : j);
     }
   }
   return shared;
 }
 
 std::int64_t Likeness(const StepInfo& a, const StepInfo& b) {
-  constexpr std::int64_t kEnoughValues = 4, kByValue = 100, kByOperators = 200;
+  // Data outweigh weights: a warm-up begins with the other side's weights, but on its own data.
+  constexpr std::int64_t kEnoughData = 2, kByData = 300, kEnoughWeights = 4, kByWeight = 50,
+                         kByOperators = 200;
   std::int64_t apart = 0;
   for (std::size_t i = 0; i < kBuckets; ++i) {
     apart += std::abs(static_cast<std::int64_t>(a.operators[i]) -
@@ -80,7 +101,8 @@ std::int64_t Likeness(const StepInfo& a, const StepInfo& b) {
   }
   const auto total = static_cast<std::int64_t>(a.range.size() + b.range.size());
   return 1 + (a.step == b.step ? 1 : 0) + kByOperators * (total - apart) / total +
-         kByValue * std::min(SharedValues(a, b), kEnoughValues);
+         kByData * std::min(SharedValues(a.data, b.data), kEnoughData) +
+         kByWeight * std::min(SharedValues(a.weights, b.weights), kEnoughWeights);
 }
 
 // Best monotone pairing within a band around the diagonal.
