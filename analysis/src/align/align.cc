@@ -41,7 +41,7 @@ bool HasSameKeysAndValues(const SideKeys& a, const SideKeys& b, const OpList& op
 }
 
 void AlignLane(const SideKeys& a, const SideKeys& b, const OpList& ops_a, const OpList& ops_b,
-               const AlignOptions& options, Matches matches, std::vector<bool>& is_moved) {
+               const AlignOptions& options, Matches matches) {
   if (ops_a.empty() || ops_b.empty()) return;
   SequenceAligner aligner(a, b, matches, options.max_window);
   if (HasSameKeysAndValues(a, b, ops_a, ops_b)) return aligner.Align(ops_a, ops_b);
@@ -49,16 +49,16 @@ void AlignLane(const SideKeys& a, const SideKeys& b, const OpList& ops_a, const 
   for (std::size_t phase = 0; phase < kPhases; ++phase) {
     aligner.Align(phases_a[phase], phases_b[phase]);
   }
-  RescueLeftOvers(a, b, ops_a, ops_b, matches, is_moved);
+  RescueLeftOvers(a, b, ops_a, ops_b, matches);
 }
 
 void Match(const SideKeys& a, const SideKeys& b, std::size_t lanes, const AlignOptions& options,
-           Matches matches, std::vector<bool>& is_moved) {
+           Matches matches) {
   for (const StepPair& step : PairSteps(a, b)) {
     const auto lanes_a = ByLane(a.trace(), step.a, lanes),
                lanes_b = ByLane(b.trace(), step.b, lanes);
     for (std::size_t lane = 0; lane < lanes; ++lane) {
-      AlignLane(a, b, lanes_a[lane], lanes_b[lane], options, matches, is_moved);
+      AlignLane(a, b, lanes_a[lane], lanes_b[lane], options, matches);
     }
   }
 }
@@ -82,10 +82,10 @@ Alignment Align(const TracePair& pair, const AlignOptions& options) {
     const SideKeys a(pair.a, hashes), b(pair.b, hashes);
     const std::size_t lanes = pair.dictionary.lanes.size();
     if (GoesFirst(a, b)) {
-      Match(a, b, lanes, options, {alignment.match_a, alignment.match_b}, is_moved_b);
+      Match(a, b, lanes, options, {alignment.match_a, alignment.match_b, is_moved_b});
     } else {
       std::vector<bool> is_moved_a(pair.a.ops(), false);
-      Match(b, a, lanes, options, {alignment.match_b, alignment.match_a}, is_moved_a);
+      Match(b, a, lanes, options, {alignment.match_b, alignment.match_a, is_moved_a});
       for (std::size_t op = 0; op < is_moved_a.size(); ++op) {
         if (is_moved_a[op]) is_moved_b[static_cast<std::size_t>(alignment.match_a[op])] = true;
       }

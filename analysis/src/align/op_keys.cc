@@ -27,6 +27,7 @@ bool IsSubset(std::uint32_t a, std::uint32_t b) { return (a & b) == a; }
 }  // namespace
 
 std::int32_t Similarity(const OpFeatures& a, const OpFeatures& b) {
+  if (a.operation == 0 || b.operation == 0) return kNoMatch;
   const bool same_outputs = a.outputs != 0 && a.outputs == b.outputs;
   if (a.operation != b.operation) return same_outputs ? kSameValueOnly : kNoMatch;
   if (!IsSubset(a.places, b.places) && !IsSubset(b.places, a.places)) return kNoMatch;

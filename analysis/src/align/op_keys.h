@@ -23,7 +23,7 @@ constexpr std::array<KeyLevel, 5> kKeyLevels = {KeyLevel::kExact, KeyLevel::kMod
 
 // Everything that the similarity score looks at. Digests of values are 0 where there is none.
 struct OpFeatures {
-  std::uint64_t operation;  // KeyLevel::kOperator
+  std::uint64_t operation;  // KeyLevel::kOperator; 0: not to be matched
   std::uint64_t module;     // 0: none
   std::uint64_t shapes, ranks, dtypes;
   std::uint64_t arguments;  // 0: none

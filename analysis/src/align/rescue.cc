@@ -11,8 +11,8 @@ namespace {
 class Rescue {
  public:
   Rescue(const SideKeys& keys_a, const SideKeys& keys_b, const OpList& a, const OpList& b,
-         Matches matches, std::vector<bool>& is_moved)
-      : keys_a_(keys_a), keys_b_(keys_b), a_(a), b_(b), matches_(matches), is_moved_(is_moved) {}
+         Matches matches)
+      : keys_a_(keys_a), keys_b_(keys_b), a_(a), b_(b), matches_(matches) {}
 
   void Run() {
     if (!Gather()) return;
@@ -40,10 +40,7 @@ class Rescue {
     return !left_a_.empty() && !left_b_.empty();
   }
 
-  void Pair(std::size_t i, std::size_t j) {
-    matches_.Pair(a_[i], b_[j]);
-    is_moved_[b_[j]] = true;
-  }
+  void Pair(std::size_t i, std::size_t j) { matches_.PairMoved(a_[i], b_[j]); }
 
   bool IsSameValue(std::size_t i, std::size_t j) const {
     return keys_a_.inputs(a_[i]) != 0 && keys_a_.inputs(a_[i]) == keys_b_.inputs(b_[j]);
@@ -134,7 +131,6 @@ class Rescue {
   const OpList& a_;
   const OpList& b_;
   Matches matches_;
-  std::vector<bool>& is_moved_;
   std::vector<std::uint32_t> left_a_, left_b_;
   std::unordered_map<std::uint64_t, std::vector<Anchor>> settled_;
 };
@@ -142,8 +138,8 @@ class Rescue {
 }  // namespace
 
 void RescueLeftOvers(const SideKeys& keys_a, const SideKeys& keys_b, const OpList& a,
-                     const OpList& b, Matches matches, std::vector<bool>& is_moved) {
-  Rescue(keys_a, keys_b, a, b, matches, is_moved).Run();
+                     const OpList& b, Matches matches) {
+  Rescue(keys_a, keys_b, a, b, matches).Run();
 }
 
 }  // namespace opguard::analysis

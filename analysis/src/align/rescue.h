@@ -2,16 +2,14 @@
 // ops that changed their phase.
 #pragma once
 
-#include <vector>
-
 #include "matches.h"
 #include "op_keys.h"
 
 namespace opguard::analysis {
 
 // `a`, `b`: one lane's ops of a pair of steps, all phases. Pairs left-over ops of equal key or
-// equal values, in any order, and marks the B ops of those pairs in `is_moved`.
+// equal values, in any order, as moved.
 void RescueLeftOvers(const SideKeys& keys_a, const SideKeys& keys_b, const OpList& a,
-                     const OpList& b, Matches matches, std::vector<bool>& is_moved);
+                     const OpList& b, Matches matches);
 
 }  // namespace opguard::analysis

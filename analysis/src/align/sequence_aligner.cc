@@ -12,12 +12,13 @@ constexpr std::size_t kFullTable = 512;   // longest window whose table has no b
 constexpr std::size_t kLongWindow = 4096;
 constexpr std::size_t kFewAnchors = 16;  // for each kLongWindow ops
 
+// Keys of the ops that are not matched yet, 0 for the others.
 template <typename KeyOf>
-std::vector<std::uint64_t> KeysOf(const OpList& ops, std::size_t begin, std::size_t end,
-                                  const KeyOf& key_of) {
+std::vector<std::uint64_t> KeysOf(const OpList& ops, const std::vector<std::int64_t>& match,
+                                  std::size_t begin, std::size_t end, const KeyOf& key_of) {
   std::vector<std::uint64_t> keys;
   keys.reserve(end - begin);
-  for (std::size_t i = begin; i < end; ++i) keys.push_back(key_of(ops[i]));
+  for (std::size_t i = begin; i < end; ++i) keys.push_back(match[ops[i]] < 0 ? key_of(ops[i]) : 0);
   return keys;
 }
 
@@ -93,9 +94,11 @@ void SequenceAligner::AlignByWindows(const OpList& a, const OpList& b) {
 // reads nothing could as well belong to an earlier one of its kind, so it stays.
 void SequenceAligner::Trim(Window& window) {
   const auto is_same = [&](std::size_t i, std::size_t j) {
-    return keys_a_.exact((*a_)[i]) == keys_b_.exact((*b_)[j]) &&
+    return is_free_a(i) && is_free_b(j) && keys_a_.exact((*a_)[i]) == keys_b_.exact((*b_)[j]) &&
            keys_a_.inputs((*a_)[i]) == keys_b_.inputs((*b_)[j]);
   };
+  while (window.a < window.a_end && !is_free_a(window.a)) ++window.a;
+  while (window.b < window.b_end && !is_free_b(window.b)) ++window.b;
   while (!window.empty() && is_same(window.a, window.b)) {
     matches_.Pair((*a_)[window.a++], (*b_)[window.b++]);
   }
@@ -109,12 +112,16 @@ void SequenceAligner::Work(Task task) {
   Window& window = task.window;
   Trim(window);
   if (window.empty()) return;
-  if (window.a_size() <= kSmallWindow && window.b_size() <= kSmallWindow) return Finish(window);
+  const bool is_small = window.a_size() <= kSmallWindow && window.b_size() <= kSmallWindow;
   for (Round round = task.round; round != Round::kEnd;
        round = static_cast<Round>(static_cast<int>(round) + 1)) {
     std::vector<Anchor> chain;
     if (round == Round::kValues) {
-      chain = LongestChain(ValueAnchors(window));
+      const std::vector<Anchor> anchors = ValueAnchors(window);
+      chain = LongestChain(anchors);
+      PairCrossing(anchors, chain, window);
+    } else if (is_small) {
+      break;
     } else {
       const auto level = kKeyLevels[static_cast<std::size_t>(round) - 1];
       chain = KeyAnchors(window, level);
@@ -131,9 +138,9 @@ std::vector<Anchor> SequenceAligner::ValueAnchors(const Window& window) const {
   std::vector<std::uint32_t> counterpart(window.a_size(), kNone);
   std::vector<bool> is_taken(window.b_size(), false);
   const auto gather = [&](auto digest) {
-    const auto of_a = KeysOf(*a_, window.a, window.a_end,
+    const auto of_a = KeysOf(*a_, matches_.a, window.a, window.a_end,
                              [&](std::uint32_t op) { return (keys_a_.*digest)(op); });
-    const auto of_b = KeysOf(*b_, window.b, window.b_end,
+    const auto of_b = KeysOf(*b_, matches_.b, window.b, window.b_end,
                              [&](std::uint32_t op) { return (keys_b_.*digest)(op); });
     for (const Anchor& anchor : UniqueInBoth(of_a, of_b)) {
       if (counterpart[anchor.a] != kNone || is_taken[anchor.b]) continue;
@@ -151,6 +158,30 @@ std::vector<Anchor> SequenceAligner::ValueAnchors(const Window& window) const {
   return anchors;
 }
 
+// Anchors off the chain are ops that moved, if the very same op is there, inputs and outputs.
+void SequenceAligner::PairCrossing(const std::vector<Anchor>& anchors,
+                                   const std::vector<Anchor>& chain, const Window& window) {
+  auto next = chain.begin();
+  for (const Anchor& anchor : anchors) {
+    if (next != chain.end() && *next == anchor) {
+      ++next;
+      continue;
+    }
+    const std::uint32_t op_a = (*a_)[window.a + anchor.a], op_b = (*b_)[window.b + anchor.b];
+    if (keys_a_.inputs(op_a) != 0 && keys_a_.Identity(op_a) == keys_b_.Identity(op_b)) {
+      matches_.PairMoved(op_a, op_b);
+    }
+  }
+}
+
+OpFeatures SequenceAligner::FeaturesA(std::size_t at) const {
+  return is_free_a(at) ? keys_a_.Features((*a_)[at]) : OpFeatures{};
+}
+
+OpFeatures SequenceAligner::FeaturesB(std::size_t at) const {
+  return is_free_b(at) ? keys_b_.Features((*b_)[at]) : OpFeatures{};
+}
+
 bool SequenceAligner::IsSameKeySequence(const std::vector<std::uint64_t>& keys_a,
                                         const std::vector<std::uint64_t>& keys_b,
                                         const Window& window) const {
@@ -162,10 +193,10 @@ bool SequenceAligner::IsSameKeySequence(const std::vector<std::uint64_t>& keys_a
 }
 
 std::vector<Anchor> SequenceAligner::KeyAnchors(const Window& window, KeyLevel level) {
-  const auto of_a =
-      KeysOf(*a_, window.a, window.a_end, [&](std::uint32_t op) { return keys_a_.Key(level, op); });
-  const auto of_b =
-      KeysOf(*b_, window.b, window.b_end, [&](std::uint32_t op) { return keys_b_.Key(level, op); });
+  const auto of_a = KeysOf(*a_, matches_.a, window.a, window.a_end,
+                           [&](std::uint32_t op) { return keys_a_.Key(level, op); });
+  const auto of_b = KeysOf(*b_, matches_.b, window.b, window.b_end,
+                           [&](std::uint32_t op) { return keys_b_.Key(level, op); });
   if (IsSameKeySequence(of_a, of_b, window)) {
     std::vector<Anchor> all(of_a.size());
     for (std::uint32_t i = 0; i < all.size(); ++i) all[i] = {i, i};
@@ -180,7 +211,7 @@ std::vector<Anchor> SequenceAligner::KeyAnchors(const Window& window, KeyLevel l
 }
 
 bool SequenceAligner::IsCompatible(std::size_t at_a, std::size_t at_b) const {
-  return Similarity(keys_a_.Features((*a_)[at_a]), keys_b_.Features((*b_)[at_b])) > 0;
+  return Similarity(FeaturesA(at_a), FeaturesB(at_b)) > 0;
 }
 
 void SequenceAligner::PairIfAlike(std::size_t at_a, std::size_t at_b) {
@@ -212,8 +243,8 @@ void SequenceAligner::Finish(const Window& window) {
   std::vector<OpFeatures> a, b;
   a.reserve(window.a_size());
   b.reserve(window.b_size());
-  for (std::size_t i = window.a; i < window.a_end; ++i) a.push_back(keys_a_.Features((*a_)[i]));
-  for (std::size_t j = window.b; j < window.b_end; ++j) b.push_back(keys_b_.Features((*b_)[j]));
+  for (std::size_t i = window.a; i < window.a_end; ++i) a.push_back(FeaturesA(i));
+  for (std::size_t j = window.b; j < window.b_end; ++j) b.push_back(FeaturesB(j));
   const std::size_t longer = std::max(a.size(), b.size()), shorter = std::min(a.size(), b.size());
   const std::size_t band = longer <= kFullTable ? 0 : longer - shorter + kFullTable / 4;
   for (const Anchor& pair : AlignBySimilarity(a, b, band)) {

@@ -16,7 +16,8 @@ class SequenceAligner {
   SequenceAligner(const SideKeys& a, const SideKeys& b, Matches matches, std::uint32_t max_window);
 
   // Pairs the ops of `a` with those of `b`; none of them may be matched yet. The usual case, equal
-  // keys in equal order without a value that speaks for another pairing, is one pass.
+  // keys in equal order without a value that speaks for another pairing, is one pass. Monotone but
+  // for ops whose inputs and outputs are found elsewhere: they are paired as moved.
   void Align(const OpList& a, const OpList& b);
 
  private:
@@ -52,12 +53,18 @@ class SequenceAligner {
   void Trim(Window& window);
   void Work(Task task);
   std::vector<Anchor> ValueAnchors(const Window& window) const;
+  void PairCrossing(const std::vector<Anchor>& anchors, const std::vector<Anchor>& chain,
+                    const Window& window);
   std::vector<Anchor> KeyAnchors(const Window& window, KeyLevel level);
   bool IsSameKeySequence(const std::vector<std::uint64_t>& keys_a,
                          const std::vector<std::uint64_t>& keys_b, const Window& window) const;
   void SplitAt(const std::vector<Anchor>& chain, const Window& window, Round round);
   void Finish(const Window& window);
   void Halve(const Window& window);
+  bool is_free_a(std::size_t at) const { return matches_.a[(*a_)[at]] < 0; }
+  bool is_free_b(std::size_t at) const { return matches_.b[(*b_)[at]] < 0; }
+  OpFeatures FeaturesA(std::size_t at) const;
+  OpFeatures FeaturesB(std::size_t at) const;
   void PairIfAlike(std::size_t at_a, std::size_t at_b);
   bool IsCompatible(std::size_t at_a, std::size_t at_b) const;
 
