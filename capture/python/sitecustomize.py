@@ -1,9 +1,9 @@
 """Found by Python's `site` because OpGuard puts this folder in front on PYTHONPATH.
 
-Waits for torch to be imported, then hands over to opguard_shim. Runs in every Python process below
-the traced command, so it parses under any Python, imports nothing but sys and os, and does nothing
-without OPGUARD_CAPTURE. The sitecustomize that it hides is run afterwards as if this one were
-absent.
+Runs in every Python process below the traced command: parses under any Python, imports nothing but
+sys and os, and does nothing without OPGUARD_CAPTURE. When torch is about to be imported,
+opguard_shim/importing.py takes over. The sitecustomize that this one hides is run as if this one
+were absent. Kept short, since it is compiled anew where Python may not write its cache.
 """
 import os
 import sys
@@ -11,112 +11,36 @@ import sys
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
-class _AfterImport(object):
-    """A sys.meta_path finder that runs an action once after a module's first import succeeded.
-
-    The module's own finder and loader stay as they are; only this one exec_module is wrapped.
-    """
-
-    def __init__(self, name, done, failed):
-        self.name = name
-        self.done = done
-        self.failed = failed
-
+class _TorchFinder(object):
     def find_spec(self, fullname, path=None, target=None):
-        if fullname != self.name:
-            return None
-        for finder in list(sys.meta_path):
-            find_spec = getattr(finder, "find_spec", None)
-            if finder is self or find_spec is None:
-                continue
-            spec = find_spec(fullname, path, target)
-            if spec is not None:
-                self._wrap(spec.loader)
-                return spec
+        if fullname == "torch":
+            return _importing().find_torch(self, path, target)
         return None
 
-    def _wrap(self, loader):
-        execute = loader.exec_module
 
-        def exec_module(module):
-            loader.__dict__.pop("exec_module", None)
-            try:
-                execute(module)
-            except BaseException as error:
-                self.failed(error)
-                raise
-            self.remove()
-            self.done()
+def _importing():
+    from importlib import util
 
-        try:
-            loader.exec_module = exec_module
-        except AttributeError as error:
-            self.failed(error)
-
-    def remove(self):
-        if self in sys.meta_path:
-            sys.meta_path.remove(self)
+    for name, file in ("opguard_shim", "__init__"), ("opguard_shim.importing", "importing"):
+        if name not in sys.modules:
+            path = os.path.join(_FOLDER, "opguard_shim", file + ".py")
+            spec = util.spec_from_file_location(name, path)
+            sys.modules[name] = util.module_from_spec(spec)
+            spec.loader.exec_module(sys.modules[name])
+    return sys.modules["opguard_shim.importing"]
 
 
-def _ignore(_error):
-    pass
-
-
-def after_import(name, done, failed=_ignore):
-    """Runs done() once `name` is imported, at once if it is; failed(error) if an import fails."""
-    spec = getattr(sys.modules.get(name), "__spec__", None)
-    if spec is not None and not getattr(spec, "_initializing", False):
-        done()
-    else:
-        sys.meta_path.insert(0, _AfterImport(name, done, failed))
-
-
-def _shim():
-    shim = sys.modules.get("opguard_shim")
-    if shim is None:
-        from importlib import util
-
-        folder = os.path.join(_FOLDER, "opguard_shim")
-        spec = util.spec_from_file_location("opguard_shim", os.path.join(folder, "__init__.py"),
-                                            submodule_search_locations=[folder])
-        shim = util.module_from_spec(spec)
-        sys.modules["opguard_shim"] = shim
-        try:
-            spec.loader.exec_module(shim)
-        except BaseException:
-            del sys.modules["opguard_shim"]
-            raise
-    return shim
-
-
-def _guarded(action):
-    # Whatever goes wrong in OpGuard, the user's import of torch goes on.
-    try:
-        action()
-    except Exception as error:
-        sys.stderr.write("opguard: this process is not captured: %s: %s\n"
-                         % (type(error).__name__, error))
-
-
-def _torch_imported():
-    _guarded(lambda: _shim().start(after_import))
-
-
-def _torch_failed(error):
-    _guarded(lambda: _shim().torch_failed(error))
-
-
-def _run_hidden_sitecustomize():
+def _run_hidden():
     ours = sys.modules.pop(__name__)
-    places = [i for i, entry in enumerate(sys.path) if os.path.abspath(entry or ".") == _FOLDER]
-    entries = [(i, sys.path[i]) for i in places]
-    for i in reversed(places):
+    entries = [(i, entry) for i, entry in enumerate(sys.path)
+               if os.path.abspath(entry or ".") == _FOLDER]
+    for i, _ in reversed(entries):
         del sys.path[i]
     try:
         __import__(__name__)
     except ImportError as error:
-        missing = getattr(error, "name", None) or str(error).rpartition(" ")[2].strip("'")
-        if missing != __name__:
+        name = getattr(error, "name", None) or str(error).split(" ")[-1].strip("'")
+        if name != __name__:
             raise
     finally:
         for i, entry in entries:
@@ -125,6 +49,9 @@ def _run_hidden_sitecustomize():
 
 
 if os.environ.get("OPGUARD_CAPTURE") and sys.version_info >= (3, 6):
-    after_import("torch", _torch_imported, _torch_failed)
+    if "torch" in sys.modules:
+        _importing().torch_is_imported()
+    else:
+        sys.meta_path.insert(0, _TorchFinder())
 if __name__ == "sitecustomize":
-    _run_hidden_sitecustomize()
+    _run_hidden()

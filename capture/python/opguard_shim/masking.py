@@ -33,4 +33,4 @@ def arguments(argv):
 
 def _secret_option(name):
     last = re.split(r"[-_.]", name)[-1].upper()
-    return last.rstrip("S") in _SECRET or last == "APIKEY"
+    return last in _SECRET or last in ("APIKEY", "CREDENTIALS")
