@@ -4,6 +4,8 @@ import os
 import sys
 import threading
 
+from . import dynamo
+
 _GRACE_SECONDS = 20
 
 
@@ -35,6 +37,7 @@ class Ending:
             if should_stop():
                 self._end_process()
 
+        dynamo.leave_alone(after_step)
         optim.optimizer.register_optimizer_step_post_hook(after_step)
 
     def _end_process(self):

@@ -83,11 +83,12 @@ class ModuleNames:
     def _set(self, module, name, base):
         key = id(module)
         if key not in self._references:
-            self._references[key] = weakref.ref(module, functools.partial(self._forget, key))
+            self._references[key] = weakref.ref(module, functools.partial(self.forget, key))
         self._names[key], self._bases[key] = name, base
         self.ids[key] = self._intern(name, type(module).__name__)
 
-    def _forget(self, key, _reference):
+    def forget(self, key, _reference):
+        """Called when a module dies."""
         for table in (self.ids, self._references, self._names, self._bases, self._roots,
                       self._outsiders):
             table.pop(key, None)

@@ -3,6 +3,7 @@ import functools
 import os
 import sys
 
+from . import dynamo
 from .module_names import ModuleNames
 
 
@@ -38,9 +39,11 @@ def wrap_calls(capture, on_first_call):
         finally:
             leave()
 
-    _hide_from_dynamo(wrapper.__code__)
+    dynamo.pass_over(wrapper)
+    dynamo.leave_alone(add)
+    dynamo.leave_alone(ModuleNames.forget)
     torch.nn.Module._call_impl = wrapper
-    _tell_dynamo(original, wrapper)
+    dynamo.replaced_call_impl(original, wrapper)
     os.register_at_fork(after_in_child=names.forget_ids)
 
 
@@ -52,23 +55,3 @@ def _calls_around(code):
             calls.append(frame.f_locals["self"])
         frame = frame.f_back
     return calls
-
-
-def _hide_from_dynamo(code):
-    """Lets torch.compile pass over the wrapper's frame as it does over all of torch.nn."""
-    eval_frame = __import__("torch._C._dynamo.eval_frame", fromlist=["eval_frame"])
-    if hasattr(eval_frame, "set_code_exec_strategy"):
-        action = eval_frame._FrameAction
-        eval_frame.set_code_exec_strategy(
-            code, eval_frame._FrameExecStrategy(action.SKIP, action.DEFAULT))
-    else:
-        eval_frame.skip_code(code)
-
-
-def _tell_dynamo(original, wrapper):
-    """Dynamo keeps its own reference to the unpatched _call_impl, if it was imported before."""
-    for name in ("torch._dynamo.utils", "torch._dynamo.variables.nn_module"):
-        module = sys.modules.get(name)
-        if module is not None and getattr(module, "unpatched_nn_module_call_impl",
-                                          None) is original:
-            module.unpatched_nn_module_call_impl = wrapper
