@@ -31,14 +31,14 @@ class Ending:
         if should_stop is None:
             self._capture.note("stop_after_steps", "this capture library cannot tell when to stop")
             return
-        from torch import optim
+        from torch.optim.optimizer import register_optimizer_step_post_hook
 
         def after_step(_optimizer, _args, _kwargs):
             if should_stop():
                 self._end_process()
 
         dynamo.leave_alone(after_step)
-        optim.optimizer.register_optimizer_step_post_hook(after_step)
+        register_optimizer_step_post_hook(after_step)
 
     def _end_process(self):
         # SystemExit lets the program clean up; the timer and the second visit are for programs

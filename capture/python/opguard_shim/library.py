@@ -30,6 +30,8 @@ _FUNCTIONS = {
 class Capture:
     """The library's functions for Python. The GIL is held in all of them (PyDLL)."""
 
+    NO_MODULE = _ID(0)
+
     def __init__(self, path):
         self._library = ctypes.PyDLL(path)
         for name, (result, arguments) in _FUNCTIONS.items():
@@ -58,7 +60,8 @@ class Capture:
         return (self._last_error() or b"").decode(errors="replace")
 
     def module(self, name, class_name):
-        return self._module(_encode(name), _encode(class_name))
+        """The module's id as enter() takes it; a ctypes object saves a conversion each call."""
+        return _ID(self._module(_encode(name), _encode(class_name)))
 
     def environment(self, key, value):
         self._environment(_encode(key), _encode(value))

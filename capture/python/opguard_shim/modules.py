@@ -14,17 +14,23 @@ def wrap_calls(capture, on_first_call):
     original = torch.nn.Module._call_impl
     names = ModuleNames(capture.module)
     ids, enter, leave = names.ids, capture.enter, capture.exit
-    is_compiling = torch.compiler.is_compiling
+    is_compiling = torch.compiler.is_dynamo_compiling  # dynamo takes it as the constant True
     first = [on_first_call]
 
     def add(module):
         if capture.suspended():
-            return 0  # a compiler's own modules
-        if first:
-            first.pop()()
-        calls = _calls_around(wrapper.__code__)
-        enclosing = calls[1] if len(calls) > 1 else None
-        return names.add(module, enclosing, calls[-1])
+            return capture.NO_MODULE  # a compiler's own modules
+        try:
+            if first:
+                first.pop()()
+            calls = _calls_around(wrapper.__code__)
+            enclosing = calls[1] if len(calls) > 1 else None
+            return names.add(module, enclosing, calls[-1])
+        except Exception as error:  # pylint: disable=broad-except
+            # A class with hooks of its own into attribute access; its calls go unnamed.
+            capture.note("module_name", "%s: %s: %s" % (type(module).__name__,
+                                                        type(error).__name__, error))
+            return capture.NO_MODULE
 
     @functools.wraps(original)
     def wrapper(self, *args, **kwargs):
