@@ -44,7 +44,8 @@ def case(name, model, sizes=(4, 4, 5, 6)):
     torch._dynamo.reset()
     counters.clear()
     result[name] = [train(model, sizes), {key: dict(value) for key, value in counters.items()
-                                          if key in ("stats", "frames", "graph_break", "unimplemented")}]
+                                          if key in ("stats", "frames", "graph_break",
+                                                     "unimplemented")}]
 
 case("whole", torch.compile(Net(), backend=backend))
 called = Net(); train(called, (4,))
