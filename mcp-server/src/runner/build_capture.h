@@ -12,9 +12,9 @@ struct TorchInfo {
   std::string python;   // absolute interpreter
   std::string version;  // "2.13.0+cpu"
   bool cxx11_abi = true;
-  std::string cuda;     // "" for a CPU build
-  std::string root;     // torch's package folder
-  std::string key;      // cache key: torch-<version>-abi<0|1>-<cpu|cuXYZ>-opguard-<version>
+  std::string cuda;  // "" for a CPU build
+  std::string root;  // torch's package folder
+  std::string key;   // cache key: torch-<version>-abi<0|1>-<cpu|cuXYZ>-opguard-<version>
 };
 
 // Asks the interpreter; kMissingTool if it cannot be run, kNotFound if it has no torch,
@@ -23,9 +23,9 @@ struct TorchInfo {
 
 struct CaptureLibrary {
   TorchInfo torch;
-  std::string path;        // libopguard_capture.so
-  std::string cache;       // the folder that holds <key>/libopguard_capture.so
-  bool built = false;      // false: it was in the cache
+  std::string path;    // libopguard_capture.so
+  std::string cache;   // the folder that holds <key>/libopguard_capture.so
+  bool built = false;  // false: it was in the cache
 };
 
 // Finds the library in the cache or builds it (cmake + ninja/make + c++), reporting progress

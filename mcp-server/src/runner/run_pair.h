@@ -25,15 +25,15 @@ struct SideSpec {
 struct PairSpec {
   SideSpec a, b;
   std::string label;
-  std::string mode = "full";            // full | trusted
-  std::string level = "outer";          // outer | inner
-  std::string determinism = "record";   // record | on
+  std::string mode = "full";           // full | trusted
+  std::string level = "outer";         // outer | inner
+  std::string determinism = "record";  // record | on
   std::uint32_t repeats = 1;
   std::uint32_t from_step = 1, steps = 0;  // 0: to the end
   bool stop_after_steps = false;
-  bool isolate = false;                 // each side runs in its own copy of workdir
-  std::vector<std::string> link;        // untracked paths carried into worktrees
-  std::chrono::seconds timeout{3600};   // a side
+  bool isolate = false;                // each side runs in its own copy of workdir
+  std::vector<std::string> link;       // untracked paths carried into worktrees
+  std::chrono::seconds timeout{3600};  // a side
 };
 
 struct Problem {  // found by preflight
@@ -43,18 +43,18 @@ struct Problem {  // found by preflight
 struct SideReport {
   analysis::RunInfo run;
   std::int64_t ops = 0, tensors = 0, bytes = 0;
-  std::vector<std::string> traces;   // paths
+  std::vector<std::string> traces;       // paths
   std::vector<std::string> stderr_tail;  // last 40 lines
-  std::string trace_state;  // "complete", "incomplete", "none"
-  std::vector<std::string> notes;    // why a process was not captured
+  std::string trace_state;               // "complete", "incomplete", "none"
+  std::vector<std::string> notes;        // why a process was not captured
 };
 
 struct PairReport {
   std::string pair_id;
-  std::string status;  // complete, running, failed, cancelled, incomplete
+  std::string status;             // complete, running, failed, cancelled, incomplete
   std::vector<SideReport> sides;  // in running order, repeats included
   std::vector<std::string> warnings;
-  std::string phase;   // what is happening now: "building capture", "running A", ...
+  std::string phase;  // what is happening now: "building capture", "running A", ...
 };
 
 // Checks everything that can be checked before running; all problems at once. Empty: good to go.
