@@ -13,25 +13,13 @@
 
 #include "runner/environment.h"
 #include "runner/files.h"
+#include "runner/scoped_variable.h"
 
 namespace opguard::runner {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Sets a variable of this process for a scope.
-class ScopedVariable {
- public:
-  ScopedVariable(const char* name, const std::string& value) : name_(name) {
-    if (const char* before = std::getenv(name)) before_ = before;
-    setenv(name, value.c_str(), 1);
-  }
-  ~ScopedVariable() { before_ ? setenv(name_, before_->c_str(), 1) : unsetenv(name_); }
-
- private:
-  const char* name_;
-  std::optional<std::string> before_;
-};
+using testing::ScopedVariable;
 
 void Write(const std::string& path, const std::string& text, bool executable = false) {
   fs::create_directories(fs::path(path).parent_path());

@@ -1,5 +1,6 @@
 #include "runner/files.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,7 +11,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <utility>
 
@@ -18,9 +18,30 @@ namespace opguard::runner {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// What is there from `offset` on, until the end or an error (a file in /proc whose process ends);
+// streams would throw in the latter case.
+std::string ReadFrom(int fd, off_t offset) {
+  std::string text;
+  char buffer[65536];
+  for (;;) {
+    const ssize_t n = pread(fd, buffer, sizeof buffer, offset);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return text;
+    text.append(buffer, static_cast<std::size_t>(n));
+    offset += n;
+  }
+}
+
+}  // namespace
+
 std::string ReadText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return {};
+  std::string text = ReadFrom(fd, 0);
+  close(fd);
+  return text;
 }
 
 Result<void> WriteText(const std::string& path, const std::string& text) {
@@ -45,13 +66,12 @@ std::vector<std::string> SplitLines(const std::string& text) {
 }
 
 std::vector<std::string> TailLines(const std::string& path, std::size_t count) {
-  constexpr std::streamoff kMost = 64 << 10;
-  std::ifstream file(path, std::ios::binary);
-  file.seekg(0, std::ios::end);
-  const std::streamoff size = file.tellg();
-  if (size <= 0) return {};
-  file.seekg(size > kMost ? size - kMost : 0);
-  auto lines = SplitLines({std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()});
+  constexpr off_t kMost = 64 << 10;
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return {};
+  const off_t size = lseek(fd, 0, SEEK_END);
+  auto lines = SplitLines(ReadFrom(fd, size > kMost ? size - kMost : 0));
+  close(fd);
   if (lines.size() > count) lines.erase(lines.begin(), lines.end() - static_cast<long>(count));
   return lines;
 }
@@ -72,7 +92,11 @@ bool IsWritableFolder(const std::string& path) {
   std::error_code error;
   fs::path folder = path;
   while (!fs::exists(folder, error) && folder.has_relative_path()) folder = folder.parent_path();
-  return fs::is_directory(folder, error) && access(folder.c_str(), W_OK | X_OK) == 0;
+  // Tried, not asked: for root access() allows what /proc or a network disk then refuses.
+  std::string probe = (folder / ".opguard-XXXXXX").string();
+  if (!fs::is_directory(folder, error) || mkdtemp(probe.data()) == nullptr) return false;
+  rmdir(probe.c_str());
+  return true;
 }
 
 std::int64_t NowUnixMs() {

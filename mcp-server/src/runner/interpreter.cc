@@ -77,7 +77,9 @@ class Resolver {
       : environment_(std::move(environment)), workdir_(workdir) {}
 
   Result<Interpreter> Resolve(const Words& argv) {
-    if (argv.empty()) return Fail(ErrorCode::kInvalidArgument, "the command is empty");
+    if (argv.empty()) {
+      return Fail(ErrorCode::kInvalidArgument, "the command is empty", "give a command");
+    }
     return Program(argv, 0);
   }
 

@@ -58,10 +58,19 @@ struct PairReport {
 };
 
 // Checks everything that can be checked before running; all problems at once. Empty: good to go.
+// `home` is the pair store's folder; left out: PairStore::DefaultHome of A's workdir.
 std::vector<Problem> Preflight(const PairSpec& spec);
+std::vector<Problem> Preflight(const PairSpec& spec, const std::string& home);
 
 // Starts the pair on a thread of its own and returns its id at once. Runs go on until done,
-// cancelled, or the process ends; one Runner may run several pairs at once.
+// cancelled, or the process ends; one Runner may run several pairs at once, and several processes
+// may use one store. Thread-safe.
+//
+// Runs take place in the order A1 B1 A2 B2 ..., so that a machine that changes over time shows as
+// a difference between repeats and not only between sides. B runs although A failed, as long as A
+// captured something: two trainings that crash can be compared.
+//
+// Everything that Resume needs is in the pair's database, the environment of the spec included.
 class Runner {
  public:
   explicit Runner(analysis::PairStore store);
@@ -70,9 +79,12 @@ class Runner {
   Runner& operator=(const Runner&) = delete;
 
   [[nodiscard]] Result<std::string> Start(const PairSpec& spec);
-  // Takes up an unfinished pair: finished runs are kept, an interrupted run starts again.
+  // Takes up an unfinished pair: finished runs are kept (failed and timed out ones too), a
+  // cancelled or interrupted run starts again; its earlier folder is kept as <run>.interrupted.
+  // Nothing is done for a pair that runs here or in another process, or that has no unfinished run.
   [[nodiscard]] Result<void> Resume(const std::string& pair_id);
-  // Ends the children of a running pair: SIGTERM to the process group, SIGKILL after 2 s.
+  // Ends the children of a running pair: SIGTERM to all descendants, SIGKILL after 2 s. An empty id
+  // stands for all that this Runner runs, Record included.
   void Cancel(const std::string& pair_id);
   // Waits until the pair is finished or `wait` passed, calling `progress` (may be null) at most
   // twice a second and at least every 10 s; returns early when it answers false.
@@ -81,7 +93,11 @@ class Runner {
   // The state of any pair in the store, running here or not.
   [[nodiscard]] Result<PairReport> Report(const std::string& pair_id) const;
   // Records one run (side A only) of a command the way `perf record` does; output passes through.
-  [[nodiscard]] Result<PairReport> Record(const SideSpec& side, const PairSpec& options);
+  // Blocks until the command has ended; its status is in the report. `progress` (may be null) gets
+  // lines while the capture library is built, before the command starts.
+  [[nodiscard]] Result<PairReport> Record(
+      const SideSpec& side, const PairSpec& options,
+      const std::function<void(const std::string&)>& progress = nullptr);
 
  private:
   struct Impl;

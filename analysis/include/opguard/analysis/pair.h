@@ -53,6 +53,8 @@ class Pair {
   // process has it. Released by destruction of the returned lock or death of the process.
   class Lock;
   [[nodiscard]] Result<std::unique_ptr<Lock>> TryLock();
+  // Process id of the holder of the lock, here or elsewhere; 0 while nobody holds it.
+  std::int64_t LockHolder() const;
 
   // The traces of a run, ordered by rank, then ordinal: the file with most ops of a rank that is
   // not auxiliary has ordinal 0. Unreadable files are reported in `problems`.
@@ -77,11 +79,25 @@ class Pair {
   Pair(Pair&&) noexcept;
   Pair& operator=(Pair&&) noexcept;
 
+  struct Impl;  // pair_database.h; for the pair store's own parts
+
  private:
   friend class PairStore;
-  struct Impl;
   explicit Pair(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
+};
+
+// Holds a pair for running. May outlive the Pair; destructible from any thread.
+class Pair::Lock {
+ public:
+  ~Lock();
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  friend class Pair;
+  explicit Lock(int fd) : fd_(fd) {}
+  int fd_;
 };
 
 class PairStore {
