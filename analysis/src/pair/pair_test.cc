@@ -55,6 +55,13 @@ TEST_CASE("PairStore gives ids in order, keeps them, and lists the newest first"
   CHECK(pair->Attribute("label") == "second");
 }
 
+TEST_CASE("A pair's database is for its owner alone") {
+  const TempFolder folder;
+  REQUIRE(PairStore(folder.path()).Create(""));
+  CHECK(fs::status(folder.File("pairs/p1/pair.db")).permissions() ==
+        (fs::perms::owner_read | fs::perms::owner_write));
+}
+
 TEST_CASE("PairStore::Create gives different ids to concurrent processes and threads") {
   const TempFolder folder;
   std::vector<pid_t> children;

@@ -81,12 +81,12 @@ Result<void> SaveCached(Pair::Impl& impl, const FileIdentity& identity, const Fo
   return {};
 }
 
-Result<Found> Load(Pair::Impl& impl, const std::string& path) {
+Result<Found> Load(Pair::Impl& impl, const std::string& path, bool may_grow) {
   OPGUARD_ASSIGN(const FileIdentity identity, IdentityOf(path));
   if (auto cached = LoadCached(impl, identity)) return cached;
   OPGUARD_ASSIGN(const Found found, ReadFile(identity));
-  // Only what cannot grow any more. A store that cannot be written only costs time.
-  if (found.file.complete) (void)SaveCached(impl, identity, found);
+  // A store that cannot be written only costs time.
+  if (found.file.complete || !may_grow) (void)SaveCached(impl, identity, found);
   return found;
 }
 
@@ -117,7 +117,7 @@ Result<std::vector<TraceFile>> Pair::Traces(const RunInfo& run,
   for (fs::directory_iterator at(run.directory, error), end; !error && at != end;
        at.increment(error)) {
     if (at->path().extension() != ".opguard") continue;
-    auto loaded = Load(*impl_, at->path().string());
+    auto loaded = Load(*impl_, at->path().string(), run.state == RunState::kRunning);
     if (loaded) {
       found.push_back(std::move(*loaded));
     } else if (problems != nullptr) {

@@ -1,5 +1,5 @@
-// The few questions that OpGuard asks git, and worktrees. No credentials, no network, no hooks of
-// the user's repository are run except those of `git worktree add`'s checkout, which are disabled.
+// The few questions that OpGuard asks git, and worktrees. No hook of the repository is run and no
+// credential asked for; a filter that the repository configures (git-lfs) runs at checkout.
 #pragma once
 
 #include <set>

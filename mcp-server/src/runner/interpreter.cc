@@ -39,6 +39,24 @@ bool IsWrapper(const std::string& name) {
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
+// Programs whose first argument NAME.py is the training program.
+bool IsLauncher(const std::string& name) {
+  static constexpr std::array kNames{"torchrun",   "accelerate", "deepspeed", "horovodrun",
+                                     "colossalai", "composer",   "lightning", "fabric"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+bool IsLauncherModule(const std::string& name) {
+  return name.rfind("torch.distributed.", 0) == 0 || name.rfind("accelerate.", 0) == 0 ||
+         name.rfind("deepspeed.", 0) == 0;
+}
+
+// Tools that run a command in the environment of a project, by custom its .venv folder.
+bool IsProjectTool(const std::string& name) {
+  static constexpr std::array kNames{"uv", "poetry", "pdm", "pipenv", "hatch", "rye"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
 bool EndsWithPy(const std::string& word) {
   return word.size() > 3 && word.compare(word.size() - 3, 3, ".py") == 0 && word[0] != '-';
 }
@@ -137,10 +155,9 @@ Interpreter Resolver::Python(const std::string& path, const Words& argv) const {
       if (ends) break;
     }
     if (!ends) continue;
-    // A launcher run as a module names the program in its arguments, as its script would.
-    const auto script = std::find_if(argv.begin() + static_cast<long>(i), argv.end(), EndsWithPy);
-    if (word.find('m') != std::string::npos && script != argv.end()) {
-      found.script = Absolute(*script, workdir_);
+    if (word.back() == 'm' && i + 1 < argv.size() && IsLauncherModule(argv[i + 1])) {
+      const auto script = std::find_if(argv.begin() + static_cast<long>(i), argv.end(), EndsWithPy);
+      if (script != argv.end()) found.script = Absolute(*script, workdir_);
     }
     break;
   }
@@ -174,15 +191,20 @@ std::optional<Interpreter> Resolver::FromShebang(const std::string& path, const 
   if (python.empty()) return std::nullopt;
   Interpreter found = Python(python, shebang);
   const auto script = std::find_if(argv.begin() + 1, argv.end(), EndsWithPy);
-  found.script = EndsWithPy(path)       ? path
-                 : script != argv.end() ? Absolute(*script, workdir_)
-                                        : std::string{};
+  if (EndsWithPy(path)) {
+    found.script = path;
+  } else if (IsLauncher(BaseName(argv[0])) && script != argv.end()) {
+    found.script = Absolute(*script, workdir_);
+  } else {
+    found.script.clear();
+  }
   return found;
 }
 
 Result<Interpreter> Resolver::Guess(const std::string& why) const {
   Interpreter found;
   found.certain = false;
+  if (IsProjectTool(BaseName(why))) found.path = Find("./.venv/bin/python");
   for (const char* name : {"python3", "python"}) {
     if (found.path.empty()) found.path = Find(name);
   }

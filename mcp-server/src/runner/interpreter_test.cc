@@ -83,6 +83,25 @@ TEST_CASE("ResolveInterpreter falls back to PATH when a command does not tell") 
   }
 }
 
+TEST_CASE("ResolveInterpreter takes the .venv of a project for the project's tool") {
+  Machine machine;
+  machine.Program("bin/uv", "binary");
+  CHECK(machine.Resolve({"uv", "run", "a.py"})->path == machine.File("bin/python3"));
+  fs::create_directories(machine.File("work/.venv/bin"));
+  machine.Program("work/.venv/bin/python", "binary");
+  const auto found = machine.Resolve({"uv", "run", "a.py"});
+  CHECK(found->path == machine.File("work/.venv/bin/python"));
+  CHECK_FALSE(found->certain);
+}
+
+TEST_CASE("ResolveInterpreter takes only a launcher's argument for the program") {
+  Machine machine;
+  machine.Program("bin/mytrain", "#!/usr/bin/env python3\n");
+  machine.Program("bin/own.py", "#!/usr/bin/env python3\n");
+  CHECK(machine.Resolve({"mytrain", "config.py"})->script.empty());
+  CHECK(machine.Resolve({"own.py", "config.py"})->script == machine.File("bin/own.py"));
+}
+
 TEST_CASE("ResolveInterpreter finds the program and the options that stop injection") {
   const Machine machine;
   const auto script = [&](const std::vector<std::string>& argv) {
@@ -94,6 +113,7 @@ TEST_CASE("ResolveInterpreter finds the program and the options that stop inject
   CHECK(script({"python", "-m", "pytest", "-q"}).empty());
   CHECK(script({"python", "-m", "torch.distributed.run", "--nproc_per_node=2", "t/a.py"}) ==
         machine.File("work/t/a.py"));
+  CHECK(script({"python", "-m", "mypackage", "config.py"}).empty());
   const auto option = [&](const std::vector<std::string>& argv) {
     return machine.Resolve(argv)->blocking_option;
   };

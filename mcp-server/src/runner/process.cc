@@ -221,6 +221,7 @@ Result<Output> RunToEnd(const std::vector<std::string>& argv,
   spec.workdir = workdir;
   spec.stdout_path = folder.path() + "/stdout";
   spec.stderr_path = folder.path() + "/stderr";
+  spec.limits = {32 << 20, 32 << 20};  // `git ls-files` of a large repository, whole
   spec.leftover_grace = std::chrono::milliseconds(100);
   OPGUARD_ASSIGN(const std::unique_ptr<Process> process, Process::Start(spec));
   Output output;

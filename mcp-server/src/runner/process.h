@@ -65,7 +65,7 @@ class Process {
 struct Output {
   Ending ending;
   bool timed_out = false;
-  std::string out, err;  // at most 1 MiB from the beginning and 4 MiB from the end
+  std::string out, err;  // whole up to 64 MiB, then bounded_log.h
   bool ok() const { return !timed_out && ending.exit_code == 0; }
 };
 // Runs to the end, or ends it at `timeout`. Errors as Process::Start.
