@@ -111,10 +111,14 @@ class Step {
     }
     if (first.empty() && !err.empty()) first = err.back();
     std::string rest;
-    for (const std::string& line : err) rest += "\n" + line;
+    for (const std::string& line : err) {
+      if (line != first) rest += "\n" + line;
+    }
     return Fail(ErrorCode::kInternal,
                 fmt::format("building the capture library failed ({}): {}{}", name, first, rest),
-                "check that the compiler supports C++20 and that torch's include folder is intact");
+                name == "configuring"
+                    ? "check that OPGUARD_SOURCE_ROOT, if set, is a complete source tree"
+                    : "check that the compiler supports C++20 and that torch's folder is intact");
   }
 
   const TemporaryFolder& folder_;
