@@ -161,7 +161,8 @@ void EndCall(Recorder& recorder, Lane& lane, const at::RecordFunction& function)
                        (call.facts->returns > 0 && outputs.empty());
     EndOp(recorder, lane, call, threw ? Values() : Last(outputs, call.facts->returns), threw);
   } else if (call.kind == CallKind::kOutside && lane.nodes.empty() &&
-             lane.optimizer_events == 0 && RequiresGrad(Last(outputs, call.facts->returns))) {
+             lane.optimizer_events == 0 && c10::GradMode::is_enabled() &&
+             RequiresGrad(Last(outputs, call.facts->returns))) {
     recorder.steps.OnForward();
   }
   PopCall(lane);

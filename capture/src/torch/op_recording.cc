@@ -247,7 +247,9 @@ void EndOp(Recorder& recorder, Lane& lane, Call& call, Values results, bool thre
     RecordOutput(recorder, lane, call, *argument.tensor,
                  {Role::kMutated, argument.position, argument.item});
   }
-  if (call.phase == store::Phase::kOther && requires_grad) call.phase = store::Phase::kForward;
+  if (call.phase == store::Phase::kOther && requires_grad && c10::GradMode::is_enabled()) {
+    call.phase = store::Phase::kForward;
+  }
   const bool outermost = call.parent == 0;
   if (outermost && call.phase == store::Phase::kForward && !(call.flags & store::kRecompute)) {
     recorder.steps.OnForward();

@@ -19,6 +19,9 @@ int opguard_start(const char* config);
 int opguard_stop(void);
 /* Commits what was recorded so far. */
 int opguard_flush(void);
+/* With stop_after_steps=1: 1 once the window of steps is recorded, else 0. Meant for the end of
+ * Optimizer.step; it counts optimizers, so that a step with two of them is not cut. */
+int opguard_should_stop(void);
 /* Text of the calling thread's last error; "" for none. Valid until the next call. */
 const char* opguard_last_error(void);
 /* Version of OpGuard and of the torch this library was built for: "0.1.0 2.13.0". */
