@@ -54,8 +54,9 @@ Recorder::Recorder(Config given, bool auxiliary, std::map<std::string, std::stri
 
 Recorder::~Recorder() = default;
 
-void Recorder::Disable(const std::string& code, const std::string& text) noexcept {
+void Recorder::Disable(const std::string& code, const std::string& message) noexcept {
   try {
+    const std::string text = message.substr(0, message.find('\n'));  // torch adds its C++ stack
     const std::lock_guard lock(disable_mutex_);
     if (!active_.exchange(false)) return;
     catalogue.AddNote(0, code, text);

@@ -80,17 +80,20 @@ std::string ListText(c10::IntArrayRef values) {
 
 }  // namespace
 
-TensorKind KindOf(const c10::TensorImpl& tensor) {
+TensorKind KindOf(const c10::TensorImpl& tensor) try {
   const bool storage = tensor.has_storage();
   const bool meta = storage ? tensor.unsafe_storage().device_type() == c10::DeviceType::Meta
                             : tensor.key_set().has_backend(c10::BackendComponent::MetaBit);
   if (meta) return TensorKind::kFake;
-  if (!storage || tensor.key_set().has_any(WrapperKeys())) return TensorKind::kWrapper;
+  const bool own_shape = tensor.is_nested() || tensor.has_symbolic_sizes_strides();
+  if (!storage || own_shape || tensor.key_set().has_any(WrapperKeys())) return TensorKind::kWrapper;
   if (tensor.numel() > 0 &&
       tensor.unsafe_storage().unsafeGetStorageImpl()->data() == nullptr) {
     return TensorKind::kWrapper;
   }
   return TensorKind::kPlain;
+} catch (const std::exception&) {  // an implementation that refuses to tell its shape
+  return TensorKind::kWrapper;
 }
 
 Hash128 GeometryHash(const c10::TensorImpl& tensor) {
