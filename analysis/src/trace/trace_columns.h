@@ -6,9 +6,11 @@
 
 namespace opguard::analysis {
 
-// Reads ops, tensors, nodes and storages of `reader` into `trace`, whose facts are read already.
+// Reads ops, tensors, nodes, storages and draws of `reader` into `trace`, whose facts are read
+// already and interned in `dictionary`.
 // Errors: those of the reader, kCorrupt for ids or ranges that contradict each other.
 [[nodiscard]] Result<void> ReadColumns(const store::TraceReader& reader,
+                                       const Dictionary& dictionary,
                                        const Translation& translation, Trace& trace);
 
 }  // namespace opguard::analysis

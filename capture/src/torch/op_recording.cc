@@ -203,6 +203,7 @@ void StartOp(Recorder& recorder, Lane& lane, Call& call, Values arguments) {
   if (call.parent == 0) {
     if (lane.argument_texts.size() > kMostCachedTexts) {
       lane.arguments.Clear();
+      lane.insides.Clear();  // its keys are made of the texts' addresses
       lane.argument_texts.clear();
     }
     lane.inside.clear();
@@ -263,7 +264,7 @@ void StartInner(Recorder& recorder, Lane& lane, const Call& call, Values argumen
   const ArgumentsText& text = TextOf(lane, facts, arguments);
   lane.inside_hash.Add(static_cast<std::uint64_t>(depth) ^
                        reinterpret_cast<std::uintptr_t>(&facts));
-  lane.inside_hash.Add(HashOf(text.text).low);
+  lane.inside_hash.Add(reinterpret_cast<std::uintptr_t>(&text));
   if (lane.inside.size() < kMostInsideCalls) lane.inside.push_back({depth, &facts, &text});
   ++lane.inside_calls;
 

@@ -73,7 +73,7 @@ bool Storages::Refresh(Entry& entry) {
 
 Storages::Entry* Storages::Place(Entry& entry) {
   if (entry.begin == 0 || entry.bytes == 0) return nullptr;
-  constexpr int kNested = 8;  // aliases that may begin between a block's begin and this one's
+  constexpr int kNested = 2;  // aliases that may begin between a block's begin and this one's
   Entry* overlapped = nullptr;
   bool placed = false;
   auto at = by_address_.upper_bound(entry.begin);

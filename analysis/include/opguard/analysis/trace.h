@@ -64,6 +64,7 @@ struct Trace {
 
   std::vector<store::NodeRow> nodes;        // element [id]; forward_op is a file op id
   std::vector<store::StorageRow> storages;  // element [id]
+  std::vector<store::RngRow> rngs;          // ascending op, a file op id
 
   std::size_t ops() const { return op_id.size(); }
   std::size_t tensors() const { return tensor_slot.size(); }

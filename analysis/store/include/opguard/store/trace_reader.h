@@ -53,6 +53,8 @@ class TraceReader {
   [[nodiscard]] Result<void> ScanNodes(const std::function<void(const NodeRow&)>& sink) const;
   [[nodiscard]] Result<void> ScanStorages(const std::function<void(const StorageRow&)>& sink) const;
 
+  // File id of the op at a 0-based position in ascending id; kNotFound past the end.
+  [[nodiscard]] Result<std::int64_t> OpIdAt(std::int64_t index) const;
   // Single rows; kNotFound if there is none.
   [[nodiscard]] Result<OpRow> Op(std::int64_t id) const;
   [[nodiscard]] Result<std::vector<TensorRow>> TensorsOf(const OpRow& op) const;
