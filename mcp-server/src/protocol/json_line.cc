@@ -47,8 +47,10 @@ class Builder : public nlohmann::json_sax<Json> {
   }
 
   void Finish() {
-    while (is_id_ambiguous_ && line_.value.erase("id") > 0) {  // it erases one at a time
+    if (!is_id_ambiguous_) return;
+    while (line_.value.erase("id") > 0) {  // it erases one at a time
     }
+    line_.value["id"] = nullptr;  // still a request, though nobody can tell which
   }
 
  private:

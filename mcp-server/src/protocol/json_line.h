@@ -19,7 +19,7 @@ struct ParsedLine {
   JsonProblem problem = JsonProblem::kNone;
   std::string detail;  // what is wrong, for people
   // Complete if there is no problem. For kTooDeep and kDuplicateKey it serves to find the message's
-  // id: what lies too deep is left out, and an id that stands there twice is not there at all.
+  // id: what lies too deep is left out, and an id that stands there twice is null.
   Json value;
 };
 

@@ -43,7 +43,7 @@ TEST_CASE("ParseJsonLine reports duplicate keys at any level") {
   CHECK(ParseJsonLine(R"([{"x":{"a":1,"b":{"a":1},"a":2}}])").problem ==
         JsonProblem::kDuplicateKey);
   CHECK(ParseJsonLine(R"([{"a":1},{"a":1}])").problem == JsonProblem::kNone);
-  CHECK_FALSE(ParseJsonLine(R"({"id":1,"id":1})").value.contains("id"));
+  CHECK(ParseJsonLine(R"({"id":1,"id":1})").value["id"].is_null());
   CHECK(ParseJsonLine(R"({"id":1,"x":{"id":1,"id":2}})").value["id"] == 1);
 }
 
