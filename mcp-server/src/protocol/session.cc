@@ -16,6 +16,14 @@ RpcError MethodNotFound(const std::string& method) {
   return {rpc_code::kMethodNotFound, "Method not found: " + Excerpt(method), nullptr};
 }
 
+// No code of JSON-RPC's or MCP's says "later".
+RpcError Busy() {
+  return {rpc_code::kInternalError,
+          "Busy: " + std::to_string(kMaxInFlight) +
+              " requests are in flight. Repeat this one when others were answered",
+          nullptr};
+}
+
 bool IsBlank(std::string_view line) {
   return line.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
@@ -92,7 +100,14 @@ void Session::ReceiveMessage(Message message, const Respond& respond, bool is_ba
 }
 
 void Session::ReceiveBatch(Json messages) {
-  if (legacy_version_ != kBatchVersion || messages.empty()) return RefuseBatch(messages);
+  if (legacy_version_ != kBatchVersion) {
+    return RefuseBatch(messages, "batches exist only in protocol version 2025-03-26");
+  }
+  if (messages.empty()) return RefuseBatch(messages, "an empty batch");
+  if (messages.size() > kMaxBatch) {
+    return RefuseBatch(messages,
+                       "a batch may have at most " + std::to_string(kMaxBatch) + " messages");
+  }
   const auto batch = std::make_shared<Batch>(messages.size(), shared_from_this());
   for (Json& message : messages) {
     ReceiveMessage(
@@ -102,9 +117,8 @@ void Session::ReceiveBatch(Json messages) {
 }
 
 // Each of its requests gets an error, so that no client waits for an answer.
-void Session::RefuseBatch(const Json& messages) {
-  const RpcError error = InvalidRequest(
-      messages.empty() ? "an empty batch" : "batches exist only in protocol version 2025-03-26");
+void Session::RefuseBatch(const Json& messages, const std::string& why) {
+  const RpcError error = InvalidRequest(why);
   bool is_answered = false;
   for (const Json& item : messages) {
     const Message message = ParseMessage(item);
@@ -136,10 +150,13 @@ void Session::ReceiveRequest(Message message, const Respond& respond, bool is_ba
     return refuse(InvalidRequest("a request with this id is in flight"));
   }
   if (!is_modern && message.method == "initialize") return Initialize(message, respond);
-  if (is_modern && message.method == "subscriptions/listen") return Listen(message, respond);
+  if (is_modern && message.method == "subscriptions/listen") {
+    return IsFull() ? refuse(Busy()) : Listen(message, respond);
+  }
   const Method* method = FindMethod(message.method, envelope->era);
   if (!method) return refuse(MethodNotFound(message.method));
   if (!method->on_worker) return RunInline(*method, *envelope, message, respond);
+  if (IsFull()) return refuse(Busy());
   RunOnWorker(*method, *envelope, std::move(message), respond);
 }
 
@@ -237,6 +254,11 @@ void Session::Cancel(const Json& request_id) {
 bool Session::IsInFlight(const std::string& key) const {
   const std::lock_guard lock(mutex_);
   return in_flight_.contains(key);
+}
+
+bool Session::IsFull() const {
+  const std::lock_guard lock(mutex_);
+  return running_ >= kMaxInFlight || in_flight_.size() >= kMaxInFlight;
 }
 
 void Session::Forget(const std::string& key, const std::shared_ptr<CallState>& call) {

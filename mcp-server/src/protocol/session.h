@@ -16,6 +16,10 @@
 
 namespace opguard::mcp {
 
+// Far above what agents have in flight; it bounds what waits for a worker.
+inline constexpr std::size_t kMaxInFlight = 128;
+inline constexpr std::size_t kMaxBatch = 128;  // messages
+
 // What a transport gives to its sessions. All may be called from any thread.
 struct SessionHooks {
   // Sends one message, a line without its newline. Must write messages whole and in the order of
@@ -62,7 +66,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void ReceiveMessage(Message message, const Respond& respond, bool is_batched);
   void ReceiveBatch(Json messages);
-  void RefuseBatch(const Json& messages);
+  void RefuseBatch(const Json& messages, const std::string& why);
   void ReceiveNotification(const Message& message);
   void ReceiveRequest(Message message, const Respond& respond, bool is_batched);
   void Initialize(const Message& request, const Respond& respond);
@@ -78,6 +82,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Json Answer(const Method& method, Era era, const Json& id, const Json& params,
               CallContext& context) const;
   bool IsInFlight(const std::string& key) const;
+  bool IsFull() const;
   void Forget(const std::string& key, const std::shared_ptr<CallState>& call);
   void Send(const Json& message) const;
   // For what has no id to be answered under.

@@ -51,6 +51,18 @@ TEST_CASE("Session refuses what may not be in a batch") {
   CHECK(answers[1]["error"]["code"] == -32600);
 }
 
+TEST_CASE("Session refuses a batch that is too long, each request under its id") {
+  Client client;
+  client.Initialize("2025-03-26");
+  std::string batch = "[";
+  for (std::size_t i = 0; i <= kMaxBatch; ++i) batch.append(i > 0 ? "," : "").append(kPing);
+  client.Send(batch + "]");
+  const std::vector<Json> sent = client.Take();
+  REQUIRE(sent.size() == kMaxBatch + 1);
+  CHECK(sent.back()["id"] == 1);
+  CHECK(sent.back()["error"]["code"] == -32600);
+}
+
 TEST_CASE("Session refuses batches of all other revisions, each request under its id") {
   for (const char* version : {"2025-11-25", "2025-06-18", "2024-11-05"}) {
     CAPTURE(version);

@@ -268,6 +268,41 @@ TEST_CASE("Session sends nothing for what the client cancelled") {
   CHECK(client.session().WaitIdle(std::chrono::milliseconds(0)));
 }
 
+TEST_CASE("Session refuses more calls than it can have in flight, and takes them later") {
+  Client client;
+  const auto call = [&](std::size_t id) {
+    client.Send(R"({"jsonrpc":"2.0","id":)" + std::to_string(id) +
+                R"(,"method":"tools/call","params":{"name":"echo",)" + kModernMeta + "}}");
+  };
+  for (std::size_t id = 0; id < kMaxInFlight; ++id) call(id);
+  CHECK(client.waiting_tasks() == kMaxInFlight);
+  // A cancelled call still takes a worker until it ends.
+  client.Send(R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}})");
+  call(1000);
+  CHECK(client.waiting_tasks() == kMaxInFlight);
+  client.Send(R"({"jsonrpc":"2.0","id":"p","method":"ping"})");
+  const std::vector<Json> sent = client.Take();
+  REQUIRE(sent.size() == kMaxInFlight + 1);
+  CHECK(sent[0]["id"] == 1000);
+  CHECK(sent[0]["error"]["code"] == -32603);
+  CHECK(sent[1]["id"] == "p");
+  call(1000);
+  CHECK(client.Take().at(0).contains("result"));
+}
+
+TEST_CASE("Session bounds the subscriptions that are open") {
+  Client client;
+  const auto listen = [&](std::size_t id) {
+    return client.Ask(R"({"jsonrpc":"2.0","id":)" + std::to_string(id) +
+                      R"(,"method":"subscriptions/listen","params":{"notifications":{},)" +
+                      kModernMeta + "}}");
+  };
+  for (std::size_t id = 0; id < kMaxInFlight; ++id) CHECK(listen(id).contains("method"));
+  CHECK(listen(1000)["error"]["code"] == -32603);
+  client.Send(R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}})");
+  CHECK(listen(1000).contains("method"));
+}
+
 TEST_CASE("Session answers calls that had not begun when it closes") {
   Client client;
   client.Send(std::string(R"({"jsonrpc":"2.0","id":7,"method":"tools/call",)") +
