@@ -47,9 +47,14 @@ void ToolCommands::AddTool(CLI::App& app, const Json& definition) {
     if (HasType(property, "boolean")) {
       sub->add_flag(option, values.flags[name], help);
     } else if (positional.count(name) && tool != "run_pair") {
-      sub->add_option(name + "," + option, values.options[name], help)->expected(1);
+      sub->add_option(name + "," + option, values.options[name], help)
+          ->expected(1)
+          ->allow_extra_args(false);
     } else {
-      sub->add_option(option, values.options[name], help)->expected(1)->take_all();
+      sub->add_option(option, values.options[name], help)
+          ->expected(1)
+          ->allow_extra_args(false)
+          ->take_all();
     }
   }
   sub->add_flag("--json", values.json, "print the tool's own JSON result");
