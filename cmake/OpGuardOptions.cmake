@@ -38,3 +38,19 @@ function(opguard_unit_test name)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300)
 endfunction()
+
+# opguard_python_test(NAME LABEL file.py...): pytest files as one CTest entry, in the interpreter
+# OPGUARD_PYTHON and with the server and a capture library of this build. Skipped visibly without
+# an interpreter.
+function(opguard_python_test name label)
+  if(OPGUARD_PYTHON)
+    set(command ${OPGUARD_PYTHON} -m pytest -q -ra -p no:cacheprovider ${ARGN})
+  else()
+    set(command sh -c "echo 'skipped: OPGUARD_PYTHON is not set'; exit 5")
+  endif()
+  add_test(NAME ${name} COMMAND ${command} WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+  # 5: pytest found nothing to run.
+  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 1200 SKIP_RETURN_CODE 5
+    FIXTURES_REQUIRED capture_library ENVIRONMENT "${OPGUARD_TEST_ENVIRONMENT}")
+endfunction()
+set(OPGUARD_TEST_ENVIRONMENT "OPGUARD_CACHE=${CMAKE_BINARY_DIR}/cache;PYTHONDONTWRITEBYTECODE=1")

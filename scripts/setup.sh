@@ -72,11 +72,11 @@ build() {
   local preset="$1"
   shift
   say "Building $preset${*:+ ($*)}"
-  (cd "$ROOT" && cmake --preset "$preset" >"$ROOT/build-configure.log" 2>&1) || {
-    tail -20 "$ROOT/build-configure.log" >&2
-    fail "CMake could not configure preset $preset" "see build-configure.log"
+  mkdir -p "$ROOT/build"
+  (cd "$ROOT" && cmake --preset "$preset" >build/configure.log 2>&1) || {
+    tail -20 "$ROOT/build/configure.log" >&2
+    fail "CMake could not configure preset $preset" "see build/configure.log"
   }
-  rm -f "$ROOT/build-configure.log"
   (cd "$ROOT" && cmake --build --preset "$preset" ${*:+--target "$@"}) ||
     fail "the build of preset $preset failed" "see the compiler's first error above"
 }

@@ -1,6 +1,7 @@
 """Runs training programs with and without capture and reads their traces. Used by test_shim_*,
 test_unchanged_*."""
 import contextlib
+import functools
 import glob
 import os
 import sqlite3
@@ -26,11 +27,17 @@ def step():
 """
 
 
+@functools.lru_cache
 def library():
-    """The capture library for this interpreter's torch: OPGUARD_CAPTURE_LIBRARY or a build's."""
+    """The capture library for this interpreter's torch: OPGUARD_CAPTURE_LIBRARY, or what the server
+    OPGUARD_MCP has for it, or the newest of a build."""
     given = os.environ.get("OPGUARD_CAPTURE_LIBRARY")
     if given:
         return given
+    server = os.environ.get("OPGUARD_MCP")
+    if server:
+        command = [server, "build-capture", "--python", sys.executable]
+        return subprocess.check_output(command, encoding="utf-8").strip()
     found = glob.glob(os.path.join(ROOT, "build", "*", "**", "libopguard_capture.so"),
                       recursive=True)
     assert found, "no libopguard_capture.so: build it or set OPGUARD_CAPTURE_LIBRARY"

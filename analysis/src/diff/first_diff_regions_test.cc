@@ -1,4 +1,6 @@
 // Ops that one side only has: regions that reconverge are passed over, others are named.
+#include <fmt/format.h>
+
 #include "diff_test_support.h"
 
 namespace opguard::analysis {
@@ -125,7 +127,7 @@ TraceBuilder Accumulating(bool zeroes) {
     t.Step().Phase(Phase::kOther).NoModule();
     if (zeroes) {
       t.Op("aten::zero_").In(Tensor("grad").Value(grad)).Mut(0, Tensor("grad").Value("0"));
-      grad = "0";
+      grad = std::string("0");
     }
     t.Phase(Phase::kForward).Module("fc", "Linear");
     t.Op("aten::linear").In(Tensor("x" + step)).In(Tensor("weight").Value(weight));
@@ -135,12 +137,12 @@ TraceBuilder Accumulating(bool zeroes) {
     t.Out(Tensor("g" + step).Value("g" + step + weight));
     t.Op("aten::add_.Tensor").In(Tensor("grad").Value(grad));
     t.In(Tensor("g" + step).Value("g" + step + weight));
-    grad = "(" + grad + "+" + step + weight + ")";
+    grad = fmt::format("({}+{}{})", grad, step, weight);
     t.Mut(0, Tensor("grad").Value(grad));
     t.Phase(Phase::kOptimizer);
     t.Op("aten::add_.Tensor").In(Tensor("weight").Value(weight)).In(Tensor("grad").Value(grad));
     t.Arg("alpha", "-0.1");
-    weight = "(" + weight + "-" + grad + ")";
+    weight = fmt::format("({}-{})", weight, grad);
     t.Mut(0, Tensor("weight").Value(weight));
   }
   return t;
