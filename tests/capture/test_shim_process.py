@@ -93,6 +93,24 @@ step()
     assert capture.facts()["status"] == "complete"
 
 
+def test_a_child_forked_while_the_trace_is_written_is_not_blocked(tmp_path):
+    """SQLite has process-wide locks: one that the writer held at the fork would never be free."""
+    capture = Capture(tmp_path)
+    done = run(TRAIN + """
+import multiprocessing
+if __name__ == "__main__":
+    context = multiprocessing.get_context("fork")
+    for _ in range(25):
+        step()
+        children = [context.Process(target=step) for _ in range(2)]
+        for child in children: child.start()
+        for child in children: child.join()
+        print([child.exitcode for child in children])
+""", capture)
+    assert done.stdout == "[0, 0]\n" * 25, done.stderr
+    assert [capture.facts(path)["status"] for path in capture.files()] == ["complete"] * 51
+
+
 def test_loader_workers_are_auxiliary_and_training_is_the_same(tmp_path):
     code = TRAIN + """
 from torch.utils.data import DataLoader, TensorDataset

@@ -197,6 +197,16 @@ Result<void> Recorder::Flush() {
   return output_ == nullptr ? Result<void>{} : output_->Flush();
 }
 
+void Recorder::BeforeFork() {
+  output_mutex_.lock();
+  if (output_ != nullptr) output_->BeforeFork();
+}
+
+void Recorder::AfterForkInParent() {
+  if (output_ != nullptr) output_->AfterForkInParent();
+  output_mutex_.unlock();
+}
+
 Result<void> Recorder::Stop() {
   const std::lock_guard lock(output_mutex_);
   const bool was_active = active_.exchange(false);

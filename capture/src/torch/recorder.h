@@ -64,6 +64,9 @@ class Recorder {
 
   Result<void> Flush();
   Result<void> Stop();
+  // Around fork(), on the thread that forks. The child must leave this recorder alone.
+  void BeforeFork();
+  void AfterForkInParent();
 
   const Config config;
   Catalogue catalogue;

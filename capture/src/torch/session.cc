@@ -33,8 +33,16 @@ Recorder* StartInChild(Session& session) {
   return recorder;
 }
 
-void BeforeFork() { TheSession().mutex.lock(); }
-void AfterForkInParent() { TheSession().mutex.unlock(); }
+void BeforeFork() {
+  Session& session = TheSession();
+  session.mutex.lock();
+  if (Recorder* recorder = session.recorder.load()) recorder->BeforeFork();
+}
+void AfterForkInParent() {
+  Session& session = TheSession();
+  if (Recorder* recorder = session.recorder.load()) recorder->AfterForkInParent();
+  session.mutex.unlock();
+}
 void AfterForkHandler() {
   Session& session = TheSession();
   new (&session.mutex) std::mutex;

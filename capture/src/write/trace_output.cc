@@ -97,11 +97,7 @@ void TraceOutput::Fail(const Error& error) {
 
 void TraceOutput::Run() {
   pthread_setname_np(pthread_self(), "opguard_writer");
-  if (auto writer = store::TraceWriter::Create(path_); writer) {
-    writer_ = std::move(*writer);
-  } else {
-    return Fail(writer.error());
-  }
+  if (auto created = Create(); !created) return Fail(created.error());
   auto last_commit = Clock::now();
   for (bool last = false; !last && !failed_;) {
     std::uint64_t flushes = 0;
@@ -144,7 +140,14 @@ bool TraceOutput::Round(bool commit) {
   return false;
 }
 
+Result<void> TraceOutput::Create() {
+  const std::lock_guard lock(in_sqlite_);
+  OPGUARD_ASSIGN(writer_, store::TraceWriter::Create(path_));
+  return {};
+}
+
 Result<void> TraceOutput::Write(const store::Batch& batch, bool commit) {
+  const std::lock_guard lock(in_sqlite_);
   if (!batch.empty()) {
     OPGUARD_TRY(writer_->Append(batch));
     uncommitted_ = true;

@@ -36,9 +36,14 @@ class TraceOutput {
   [[nodiscard]] Result<void> Flush();
   // Writes the rest, marks the trace with `status`, ends the thread.
   [[nodiscard]] Result<void> Finish(const std::string& status);
+  // Keeps the thread out of SQLite while the process forks: a lock of SQLite's that it held then
+  // would be held in the child for ever.
+  void BeforeFork() { in_sqlite_.lock(); }
+  void AfterForkInParent() { in_sqlite_.unlock(); }
 
  private:
   void Run();
+  [[nodiscard]] Result<void> Create();
   bool Round(bool commit);
   [[nodiscard]] Result<void> Write(const store::Batch& batch, bool commit);
   void Fail(const Error& error);
@@ -48,7 +53,8 @@ class TraceOutput {
   std::atomic<std::int64_t> waiting_rows_ = 0;
   std::atomic<bool> failed_ = false;
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex in_sqlite_;  // taken before mutex_
+  std::mutex mutex_;      // guards what follows
   std::condition_variable wake_, done_;
   bool finish_ = false;
   std::uint64_t flushes_wanted_ = 0, flushes_done_ = 0;
