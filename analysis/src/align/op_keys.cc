@@ -88,7 +88,7 @@ DictionaryHashes::DictionaryHashes(const Dictionary& dictionary) {
 }
 
 SideKeys::SideKeys(const Trace& trace, const DictionaryHashes& hashes)
-    : trace_(trace), hashes_(hashes) {
+    : trace_(trace), hashes_(hashes), unwritten_(UnwrittenTensors()) {
   exact_.resize(trace.ops());
   inputs_.resize(trace.ops());
   for (std::size_t op = 0; op < trace.ops(); ++op) {
@@ -96,6 +96,24 @@ SideKeys::SideKeys(const Trace& trace, const DictionaryHashes& hashes)
     inputs_[op] = Inputs(op);
     digest_ = Mix(Mix(digest_, exact_[op]), inputs_[op] ^ Outputs(op));
   }
+}
+
+std::vector<bool> SideKeys::UnwrittenTensors() const {
+  std::vector<bool> tensors(trace_.tensor_slot.size()), storages;
+  for (std::size_t op = 0; op < trace_.ops(); ++op) {
+    // A call inside an op is not seen to be written to.
+    const bool allocates = hashes_.uninitialised_[trace_.schema[op]] != 0 &&
+                           (trace_.flags[op] & store::kInnerCall) == 0;
+    for (std::uint64_t t = trace_.first_tensor[op]; t < trace_.first_tensor[op + 1]; ++t) {
+      const std::uint32_t storage = trace_.tensor_storage[t], slot = trace_.tensor_slot[t];
+      if (hashes_.is_output_[slot] && trace_.tensor_state[t] != TensorState::kView) {
+        if (allocates && storage >= storages.size()) storages.resize(storage + 1);
+        if (storage < storages.size()) storages[storage] = allocates;
+      }
+      tensors[t] = storage < storages.size() && storages[storage];
+    }
+  }
+  return tensors;
 }
 
 std::uint64_t SideKeys::Operation(std::size_t op) const {
@@ -116,8 +134,8 @@ SideKeys::Shape SideKeys::ShapeOf(std::size_t op) const {
 }
 
 bool SideKeys::HasValue(std::size_t tensor) const {
-  return trace_.tensor_state[tensor] == TensorState::kFingerprinted ||
-         trace_.tensor_state[tensor] == TensorState::kTrusted;
+  return !unwritten_[tensor] && (trace_.tensor_state[tensor] == TensorState::kFingerprinted ||
+                                 trace_.tensor_state[tensor] == TensorState::kTrusted);
 }
 
 std::uint64_t SideKeys::Exact(std::size_t op) const {

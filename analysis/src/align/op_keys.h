@@ -89,12 +89,16 @@ class SideKeys {
   };
   std::uint64_t Operation(std::size_t op) const;
   Shape ShapeOf(std::size_t op) const;
+  // Whether the tensor's fingerprint is evidence: it has one, and something was written to its
+  // storage before. What an allocator hands out is as likely another tensor's old content.
   bool HasValue(std::size_t tensor) const;
+  std::vector<bool> UnwrittenTensors() const;
   std::uint64_t Exact(std::size_t op) const;
   std::uint64_t Inputs(std::size_t op) const;
 
   const Trace& trace_;
   const DictionaryHashes& hashes_;
+  const std::vector<bool> unwritten_;  // of a tensor
   std::vector<std::uint64_t> exact_, inputs_;
   std::uint64_t digest_ = 0;
 };
