@@ -113,10 +113,12 @@ def statistics(data, dtype):
         return None
     values = READ[dtype](data)
     nans = numpy.isnan(values)
+    with numpy.errstate(invalid="ignore"):  # signalling NaNs
+        zeros = values == 0
     low = high = None
     if values.dtype.kind != "c" and not nans.all():
         # Through Python's numbers: exact integers, then one rounding to double.
         numbers = values[~nans].tolist()
         low, high = float(min(numbers)) + 0.0, float(max(numbers)) + 0.0
     return Statistics(int(nans.sum()), int((numpy.isinf(values) & ~nans).sum()),
-                      int((values == 0).sum()), low, high)
+                      int(zeros.sum()), low, high)
