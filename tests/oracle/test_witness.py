@@ -84,7 +84,12 @@ def matched(calls, ops):
     sequences are so alike that no call is taken for another."""
     names = {call[0] for call in calls} - VIEWS_OF_THE_WITNESS
     calls = [call for call in calls if call[0] in names]
-    ops = [op for op in ops if op.name in names]
+    by_id = {op.id: op for op in ops}
+    below = set()  # the witness does not see inside a kernel
+    for op in ops:
+        if op.parent in below or (op.parent and by_id[op.parent].name in names):
+            below.add(op.id)
+    ops = [op for op in ops if op.name in names and op.id not in below]
     blocks = difflib.SequenceMatcher(None, *keys(calls, ops), autojunk=False).get_matching_blocks()
     return [(calls[a + i], ops[b + i]) for a, b, size in blocks for i in range(size)]
 
