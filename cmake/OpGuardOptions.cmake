@@ -51,6 +51,9 @@ function(opguard_python_test name label)
   add_test(NAME ${name} COMMAND ${command} WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
   # 5: pytest found nothing to run.
   set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 1200 SKIP_RETURN_CODE 5
-    FIXTURES_REQUIRED capture_library ENVIRONMENT "${OPGUARD_TEST_ENVIRONMENT}")
+    ENVIRONMENT "${OPGUARD_TEST_ENVIRONMENT}")
+  if(label STREQUAL "torch")
+    set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED capture_library)
+  endif()
 endfunction()
 set(OPGUARD_TEST_ENVIRONMENT "OPGUARD_CACHE=${CMAKE_BINARY_DIR}/cache;PYTHONDONTWRITEBYTECODE=1")
