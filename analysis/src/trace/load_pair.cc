@@ -52,8 +52,7 @@ Result<std::unique_ptr<TracePair>> LoadPair(const std::string& path_a, const std
   OPGUARD_TRY(BuildDictionary(pair->a.facts, pair->b.facts, pair->dictionary, load_a.translation,
                               load_b.translation));
   OPGUARD_TRY(OnBothSides([&](Side side) {
-    return ReadColumns(*load_of(side).reader, pair->dictionary, load_of(side).translation,
-                       trace_of(side));
+    return ReadColumns(*load_of(side).reader, load_of(side).translation, trace_of(side));
   }));
   return pair;
 }

@@ -85,6 +85,32 @@ TEST_CASE("LoadPair reads values and states of tensors") {
   CHECK(pair->dictionary.slots[pair->a.tensor_slot[3]].role == "mut");
 }
 
+TEST_CASE("LoadPair reads the draws of every op that drew, whatever its schema says of it") {
+  TraceBuilder a;
+  a.Op("aten::f").Out(Tensor("x")).Op("mylib::composite").Rng("cpu", 7, 1, 2).Out(Tensor("y"));
+  a.Op("aten::rand").Traits(store::kDraws).Rng("cuda:0", 8, 3, 4).Out(Tensor("z"));
+  TraceBuilder b = a;
+  const TempFolder folder;
+  WriteTrace(a, folder.File("a.opguard"));
+  store::Batch batch = b.Take();
+  batch.rngs.push_back({9, "cpu", 7, 2, 3});  // its op was not committed any more
+  auto writer = store::TraceWriter::Create(folder.File("b.opguard"));
+  REQUIRE(writer.has_value());
+  REQUIRE((*writer)->Append(batch).has_value());
+  REQUIRE((*writer)->Commit().has_value());
+  writer->reset();
+  const auto pair = LoadPair(folder.File("a.opguard"), folder.File("b.opguard"));
+  REQUIRE(pair.has_value());
+  for (const Trace* trace : {&(*pair)->a, &(*pair)->b}) {
+    REQUIRE(trace->rngs.size() == 2);
+    CHECK(trace->rngs[0].op == 2);
+    CHECK(trace->rngs[0].seed == 7);
+    CHECK(trace->rngs[1].op == 3);
+    CHECK(trace->rngs[1].generator == "cuda:0");
+    CHECK(trace->rngs[1].state_after == 4);
+  }
+}
+
 TEST_CASE("Tensor records are grouped by op even if lanes wrote them in another order") {
   TraceBuilder builder;
   builder.Op("aten::f").In(Tensor("x")).Out(Tensor("y"));

@@ -180,29 +180,10 @@ Result<void> ReadTensors(const store::TraceReader& reader, const Translation& id
   return check.ToResult(trace);
 }
 
-// Composites of libraries may draw without their schema saying so; their inner calls tell.
-bool MayDraw(const std::string& inside) {
-  for (const char* name : {"rand", "normal", "uniform", "bernoulli", "dropout", "exponential",
-                           "multinomial", "poisson"}) {
-    if (inside.find(name) != std::string::npos) return true;
-  }
-  return false;
-}
-
-Result<void> ReadDraws(const store::TraceReader& reader, const Dictionary& dictionary,
-                       Trace& trace) {
-  std::vector<bool> inside_draws;
-  for (const store::TextRow& row : dictionary.insides) inside_draws.push_back(MayDraw(row.text));
-  for (std::size_t op = 0; op < trace.ops(); ++op) {
-    const bool draws = (dictionary.schemas[trace.schema[op]].traits & store::kDraws) != 0;
-    if (!draws && !inside_draws[trace.inside[op]]) continue;
-    auto row = reader.Rng(trace.op_id[op]);
-    if (row) {
-      trace.rngs.push_back(std::move(*row));
-    } else if (row.error().code != ErrorCode::kNotFound) {
-      return tl::unexpected<Error>(row.error());
-    }
-  }
+Result<void> ReadDraws(const store::TraceReader& reader, Trace& trace) {
+  OPGUARD_ASSIGN(trace.rngs, reader.Rngs());
+  // A draw of an op that was not committed yet (crashed side) is left out.
+  std::erase_if(trace.rngs, [&](const store::RngRow& row) { return trace.IndexOf(row.op) < 0; });
   return {};
 }
 
@@ -227,15 +208,15 @@ auto PlaceById(std::vector<Row>& rows, std::int64_t plausible_rows, Check& check
 
 }  // namespace
 
-Result<void> ReadColumns(const store::TraceReader& reader, const Dictionary& dictionary,
-                         const Translation& translation, Trace& trace) {
+Result<void> ReadColumns(const store::TraceReader& reader, const Translation& translation,
+                         Trace& trace) {
   Check check;
   OPGUARD_TRY(reader.ScanNodes(PlaceById(trace.nodes, trace.facts.op_count, check)));
   OPGUARD_TRY(reader.ScanStorages(PlaceById(trace.storages, trace.facts.tensor_count, check)));
   OPGUARD_TRY(check.ToResult(trace));
   OPGUARD_ASSIGN(const FileRanges ranges, ReadOps(reader, translation, trace));
   OPGUARD_TRY(ReadTensors(reader, translation, ranges, trace));
-  return ReadDraws(reader, dictionary, trace);
+  return ReadDraws(reader, trace);
 }
 
 }  // namespace opguard::analysis

@@ -7,10 +7,9 @@
 namespace opguard::analysis {
 
 // Reads ops, tensors, nodes, storages and draws of `reader` into `trace`, whose facts are read
-// already and interned in `dictionary`.
+// already; `translation` gives the Dictionary's ids.
 // Errors: those of the reader, kCorrupt for ids or ranges that contradict each other.
 [[nodiscard]] Result<void> ReadColumns(const store::TraceReader& reader,
-                                       const Dictionary& dictionary,
                                        const Translation& translation, Trace& trace);
 
 }  // namespace opguard::analysis

@@ -452,6 +452,13 @@ Result<std::vector<StatisticRow>> TraceReader::Statistics() const {
   return rows;
 }
 
+Result<std::vector<RngRow>> TraceReader::Rngs() const {
+  std::vector<RngRow> rows;
+  OPGUARD_TRY(
+      impl_->List("SELECT op,generator,seed,state_before,state_after FROM rng ORDER BY op", rows));
+  return rows;
+}
+
 Result<SourceRow> TraceReader::Source(std::int64_t id) const {
   OPGUARD_ASSIGN(Statement* const statement,
                  impl_->Prepared("SELECT id,path,sha256,bytes,text_zstd FROM source WHERE id=?"));

@@ -62,6 +62,7 @@ class TraceReader {
   [[nodiscard]] Result<StatisticRow> Statistic(std::int64_t tensor) const;
   [[nodiscard]] Result<RngRow> Rng(std::int64_t op) const;
   [[nodiscard]] Result<std::vector<StatisticRow>> Statistics() const;
+  [[nodiscard]] Result<std::vector<RngRow>> Rngs() const;  // ascending op
   [[nodiscard]] Result<SourceRow> Source(std::int64_t id) const;            // with text
   [[nodiscard]] Result<SourceRow> SourceByPath(const std::string& path) const;
   // Runs `PRAGMA quick_check`; kCorrupt with the first finding.
