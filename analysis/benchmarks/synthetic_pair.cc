@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "analysis/testing/program.h"
 #include "opguard/store/trace_writer.h"
@@ -68,11 +69,42 @@ Statement& StatementOf(Program& program, std::int64_t op) {
                        [&op](const Statement& statement) { return IsOp(statement) && --op == 0; });
 }
 
+// What a program's run does not write: generator states and statistics, as capture does.
+class Extras {
+ public:
+  void AddTo(store::Batch& batch) {
+    for (const store::SchemaRow& row : batch.schemas) {
+      if ((row.traits & store::kDraws) != 0) drawing_schema_ = row.id;
+    }
+    for (const store::SlotRow& row : batch.slots) {
+      is_output_.resize(static_cast<std::size_t>(row.id) + 1);
+      is_output_.back() = row.role != "in";
+    }
+    for (const store::OpRow& op : batch.ops) {
+      if (op.schema != drawing_schema_) continue;
+      batch.rngs.push_back({op.id, "cpu", 1234, state_, state_ + 1});
+      ++state_;
+    }
+    for (const store::TensorRow& tensor : batch.tensors) {
+      if (!is_output_[static_cast<std::size_t>(tensor.slot)]) continue;
+      batch.statistics.push_back({tensor.id, 0, 0, 0, -1.25, 1.75});
+    }
+  }
+
+ private:
+  std::int64_t drawing_schema_ = 0;
+  std::vector<bool> is_output_;  // by slot
+  std::uint64_t state_ = 0;
+};
+
 void Write(const Program& program, const std::string& path) {
   const auto writer = Must(store::TraceWriter::Create(path));
   testing::TraceBuilder trace;
+  Extras extras;
   const auto flush = [&] {
-    Must(writer->Append(trace.Take()));
+    store::Batch batch = trace.Take();
+    extras.AddTo(batch);
+    Must(writer->Append(batch));
     Must(writer->Commit());
   };
   testing::Run(program, trace, flush);
