@@ -27,6 +27,7 @@ CliContext::CliContext(bool show_progress) : show_progress_(show_progress) {
 
 CliContext::~CliContext() {
   done_ = true;
+  pthread_kill(watcher_.native_handle(), SIGTERM);  // an answer must not wait for the time-out
   watcher_.join();
 }
 
@@ -34,7 +35,7 @@ void CliContext::Watch() {
   const sigset_t signals = EndSignals();
   const timespec wait{0, 100'000'000};
   while (!done_) {
-    if (sigtimedwait(&signals, nullptr, &wait) < 0) continue;
+    if (sigtimedwait(&signals, nullptr, &wait) < 0 || done_) continue;
     std::vector<std::function<void()>> actions;
     {
       const std::lock_guard lock(mutex_);
