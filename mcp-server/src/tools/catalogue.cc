@@ -12,6 +12,7 @@
 #include "tools/answer.h"
 #include "tools/arguments.h"
 #include "tools/nearest.h"
+#include "tools/prompts.h"
 #include "tools/tools.h"
 
 namespace opguard::tools {
@@ -105,6 +106,7 @@ mcp::Service MakeService(Workspace& workspace) {
     };
     service.tools.push_back(std::move(tool));
   }
+  service.prompts = Prompts();
   return service;
 }
 
