@@ -251,7 +251,8 @@ TEST_CASE("Windows beyond the largest table are split and still align") {
 }
 
 TEST_CASE("Align takes no evidence from memory that nothing was written to") {
-  // The allocator hands B the blocks in another order: the garbage of one layer is found in another.
+  // The allocator hands B the blocks in another order: the garbage of one layer is found in
+  // another.
   const auto initialise = [](std::size_t shift) {
     testing::TraceBuilder t;
     for (std::size_t layer = 0; layer < 6; ++layer) {

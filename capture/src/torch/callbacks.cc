@@ -102,8 +102,8 @@ void StartContainer(Lane& lane, Call& call) {
   call.kind = CallKind::kContainer;
   const std::string_view name = call.function->name();
   if (name.starts_with(kEngine)) {
-    lane.nodes.push_back({call.function, -1, 0, lane.modules.size(),
-                          c10::GradMode::is_enabled(), 0, false});
+    lane.nodes.push_back(
+        {call.function, -1, 0, lane.modules.size(), c10::GradMode::is_enabled(), 0, false});
   } else {
     call.sequence = call.function->seqNr();
   }
@@ -160,9 +160,8 @@ void EndCall(Recorder& recorder, Lane& lane, const at::RecordFunction& function)
     const bool threw = std::uncaught_exceptions() > call.exceptions ||
                        (call.facts->returns > 0 && outputs.empty());
     EndOp(recorder, lane, call, threw ? Values() : Last(outputs, call.facts->returns), threw);
-  } else if (call.kind == CallKind::kOutside && lane.nodes.empty() &&
-             lane.optimizer_events == 0 && c10::GradMode::is_enabled() &&
-             RequiresGrad(Last(outputs, call.facts->returns))) {
+  } else if (call.kind == CallKind::kOutside && lane.nodes.empty() && lane.optimizer_events == 0 &&
+             c10::GradMode::is_enabled() && RequiresGrad(Last(outputs, call.facts->returns))) {
     recorder.steps.OnForward();
   }
   PopCall(lane);

@@ -11,9 +11,9 @@
 #include "../write/row_buffer.h"
 #include "forward_ops.h"
 #include "hash.h"
+#include "operator_facts.h"
 #include "opguard/capture/fingerprint.h"
 #include "opguard/store/records.h"
-#include "operator_facts.h"
 #include "rng.h"
 #include "stacks.h"
 
@@ -47,7 +47,7 @@ struct Call {
   std::int64_t sequence = -1;  // of the autograd node that a container's first op stands for
   store::Phase phase = store::Phase::kOther;
   std::uint32_t flags = 0;
-  int exceptions = 0;  // in flight when the call started
+  int exceptions = 0;            // in flight when the call started
   std::size_t enclosing_op = 0;  // lane.open_op before this call
   // Where this call's part of the lane's vectors begins.
   std::size_t tensors = 0, written = 0, written_storages = 0;
@@ -97,9 +97,9 @@ struct Lane {
   std::vector<Call> calls;
   std::vector<OpenNode> nodes;
   std::vector<std::int64_t> modules;
-  std::size_t open_op = 0;           // 1 + index in calls of the innermost op; 0 outside ops
-  std::size_t wrappers = 0;          // open calls of kind kWrapper
-  std::size_t optimizer_events = 0;  // open Optimizer.step events
+  std::size_t open_op = 0;            // 1 + index in calls of the innermost op; 0 outside ops
+  std::size_t wrappers = 0;           // open calls of kind kWrapper
+  std::size_t optimizer_events = 0;   // open Optimizer.step events
   std::size_t optimizer_modules = 0;  // depth of module calls when the outermost one began
   std::size_t suspensions = 0, suspend_reason = 0;
 

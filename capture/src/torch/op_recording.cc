@@ -94,19 +94,16 @@ std::int64_t NodeId(Recorder& recorder, Lane& lane) {
   constexpr std::string_view kPrefix = "autograd::engine::evaluate_function: ";
   std::string_view name = node.function->name();
   if (name.starts_with(kPrefix)) name.remove_prefix(kPrefix.size());
-  Lane* forward = node.forward_thread == lane.thread
-                      ? &lane
-                      : recorder.LaneOfThread(node.forward_thread);
-  const std::int64_t forward_op =
-      forward == nullptr ? 0 : forward->forward_ops.Get(node.sequence);
+  Lane* forward =
+      node.forward_thread == lane.thread ? &lane : recorder.LaneOfThread(node.forward_thread);
+  const std::int64_t forward_op = forward == nullptr ? 0 : forward->forward_ops.Get(node.sequence);
   node.id = recorder.catalogue.AddNode(std::string(name), forward_op);
   return node.id;
 }
 
 bool IsRecompute(const Lane& lane) {
   const OpenNode& node = lane.nodes.back();
-  return lane.modules.size() > node.modules ||
-         (c10::GradMode::is_enabled() && !node.grad_mode);
+  return lane.modules.size() > node.modules || (c10::GradMode::is_enabled() && !node.grad_mode);
 }
 
 void SetPlace(Recorder& recorder, Lane& lane, Call& call) {
@@ -176,10 +173,9 @@ void AddRows(Recorder& recorder, Lane& lane, const Call& call, std::int64_t insi
     lane.rows.tensors.push_back(record.row);
     if (!record.has_statistics) continue;
     const Statistics& s = record.statistics;
-    lane.rows.statistics.push_back(
-        {id, s.nans, s.infs, s.zeros,
-         s.has_range ? std::optional<double>(s.minimum) : std::nullopt,
-         s.has_range ? std::optional<double>(s.maximum) : std::nullopt});
+    lane.rows.statistics.push_back({id, s.nans, s.infs, s.zeros,
+                                    s.has_range ? std::optional<double>(s.minimum) : std::nullopt,
+                                    s.has_range ? std::optional<double>(s.maximum) : std::nullopt});
   }
   AddRngRow(lane, call);
 }
@@ -273,12 +269,11 @@ void StartInner(Recorder& recorder, Lane& lane, const Call& call, Values argumen
   if (!facts.writes) return;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (!facts.arguments[i].written) continue;
-    ForEachTensor(arguments.slice(i, 1),
-                  [&](c10::TensorImpl& tensor, std::int32_t, std::int32_t) {
-                    if (KindOf(tensor) != TensorKind::kPlain) return;
-                    recorder.storages.MarkWritten(tensor);
-                    lane.written_storages.push_back(StorageOf(tensor));
-                  });
+    ForEachTensor(arguments.slice(i, 1), [&](c10::TensorImpl& tensor, std::int32_t, std::int32_t) {
+      if (KindOf(tensor) != TensorKind::kPlain) return;
+      recorder.storages.MarkWritten(tensor);
+      lane.written_storages.push_back(StorageOf(tensor));
+    });
   }
 }
 

@@ -21,9 +21,8 @@ std::string Variable(const char* name, const char* otherwise) {
 }
 
 std::string UnixTime() {
-  return std::to_string(std::chrono::duration<double>(
-                            std::chrono::system_clock::now().time_since_epoch())
-                            .count());
+  return std::to_string(
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count());
 }
 
 std::string Rank() {

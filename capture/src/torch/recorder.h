@@ -47,7 +47,7 @@ class Recorder {
   // The lane of torch's logical thread id, or null.
   Lane* LaneOfThread(std::uint64_t thread);
 
-  std::int64_t NewOp();        // the first one starts the writer
+  std::int64_t NewOp();            // the first one starts the writer
   void ReturnOp(std::int64_t op);  // if no later one was given out
   std::int64_t NextOp() const { return next_op_.load(std::memory_order_relaxed); }
   std::int64_t NewTensors(std::int64_t count);

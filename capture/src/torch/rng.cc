@@ -19,9 +19,7 @@ bool CanRead(const c10::GeneratorImpl& generator) {
   return generator.device().type() == c10::DeviceType::CPU;
 }
 
-std::string GeneratorName(const c10::GeneratorImpl& generator) {
-  return generator.device().str();
-}
+std::string GeneratorName(const c10::GeneratorImpl& generator) { return generator.device().str(); }
 
 GeneratorState StateOf(c10::GeneratorImpl& generator) {
   auto& cpu = static_cast<at::CPUGeneratorImpl&>(generator);

@@ -46,9 +46,7 @@ Hash128 KeyOf(const PythonFrame& frame) {
                static_cast<std::uint64_t>(frame.instruction));
 }
 
-bool IsOurs(const std::string& path) {
-  return path.find("/opguard_shim/") != std::string::npos;
-}
+bool IsOurs(const std::string& path) { return path.find("/opguard_shim/") != std::string::npos; }
 
 }  // namespace
 
@@ -78,11 +76,11 @@ void Stacks::Symbolize(const std::shared_ptr<torch::CapturedTraceback>& tracebac
     const auto& symbol = symbols.all_frames.at(indices[i]);
     const Hash128 key = KeyOf(FrameAt(*traceback, i));
     if (frames_.Find(key) != nullptr) continue;
-    frames_.Insert(key, IsOurs(symbol.filename)
-                            ? 0
-                            : catalogue_.Frame(symbol.filename,
-                                               static_cast<std::int64_t>(symbol.lineno),
-                                               symbol.funcname));
+    frames_.Insert(key,
+                   IsOurs(symbol.filename)
+                       ? 0
+                       : catalogue_.Frame(symbol.filename, static_cast<std::int64_t>(symbol.lineno),
+                                          symbol.funcname));
   }
 }
 

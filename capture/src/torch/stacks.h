@@ -29,8 +29,8 @@ class Stacks {
 
   // The stack of one thread that was gathered last, kept by the caller from call to call.
   struct Last {
-    std::vector<std::uint64_t> keys;    // root first: code object and instruction, mixed
-    std::vector<std::int64_t> stacks;   // the stack down to each
+    std::vector<std::uint64_t> keys;   // root first: code object and instruction, mixed
+    std::vector<std::int64_t> stacks;  // the stack down to each
     std::uint64_t generation = 0;
   };
 

@@ -22,8 +22,8 @@ std::int64_t SlotId(Recorder& recorder, Lane& lane, Place place) {
   hasher.Add(static_cast<std::int64_t>(place.position) << 32U | (place.item + 1));
   const Hash128 key = hasher.Finish();
   if (const std::int64_t* known = lane.slots.Find(key)) return *known;
-  const std::int64_t id = recorder.catalogue.Slot(kNames[static_cast<int>(place.role)],
-                                                  place.position, place.item);
+  const std::int64_t id =
+      recorder.catalogue.Slot(kNames[static_cast<int>(place.role)], place.position, place.item);
   lane.slots.Insert(key, id);
   return id;
 }
@@ -47,21 +47,20 @@ void Read(Recorder& recorder, const Call& call, const c10::TensorImpl& tensor, b
           TensorRecord& record) {
   if (!OnCpu(tensor)) {
     record.row.state = TensorState::kUnreadable;
-    recorder.catalogue.AddNote(call.op, "device_not_supported",
-                               "tensors on " + tensor.unsafe_storage().device().str() +
-                                   " are not fingerprinted");
+    recorder.catalogue.AddNote(
+        call.op, "device_not_supported",
+        "tensors on " + tensor.unsafe_storage().device().str() + " are not fingerprinted");
     return;
   }
   if (!Readable(tensor)) {
     record.row.state = TensorState::kUnreadable;
-    recorder.catalogue.AddNote(call.op, "outside_storage",
-                               "a tensor of " + call.facts->full_name +
-                                   " reaches outside its storage");
+    recorder.catalogue.AddNote(
+        call.op, "outside_storage",
+        "a tensor of " + call.facts->full_name + " reaches outside its storage");
     return;
   }
   record.has_statistics = statistics && HasStatistics(tensor);
-  const Digest digest =
-      DigestOf(tensor, record.has_statistics ? &record.statistics : nullptr);
+  const Digest digest = DigestOf(tensor, record.has_statistics ? &record.statistics : nullptr);
   SetDigest(record.row, digest);
   recorder.CountBytes(ContentBytes(tensor));
   if (recorder.config.trusted) {
@@ -69,8 +68,8 @@ void Read(Recorder& recorder, const Call& call, const c10::TensorImpl& tensor, b
   }
 }
 
-TensorRecord& Add(Recorder& recorder, Lane& lane, const Call& call,
-                  const c10::TensorImpl& tensor, Place place) {
+TensorRecord& Add(Recorder& recorder, Lane& lane, const Call& call, const c10::TensorImpl& tensor,
+                  Place place) {
   TensorRecord& record = lane.tensors.emplace_back();
   record.row.slot = SlotId(recorder, lane, place);
   record.row.state = TensorState::kFingerprinted;
@@ -94,14 +93,13 @@ const TensorRecord* SeenBefore(const Lane& lane, std::size_t begin, const Tensor
 
 bool IsView(const Lane& lane, const Call& call, const c10::TensorImpl& tensor,
             const TensorRecord& record) {
-  const auto written = lane.written_storages.begin() +
-                       static_cast<std::ptrdiff_t>(call.written_storages);
+  const auto written =
+      lane.written_storages.begin() + static_cast<std::ptrdiff_t>(call.written_storages);
   const auto end = lane.written_storages.end();
   if (std::find(written, end, StorageOf(tensor)) != end) return false;
   return std::any_of(lane.tensors.begin() + static_cast<std::ptrdiff_t>(call.tensors),
                      lane.tensors.end() - 1, [&](const TensorRecord& other) {
-                       return other.row.storage == record.row.storage &&
-                              other.is_input;
+                       return other.row.storage == record.row.storage && other.is_input;
                      });
 }
 

@@ -13,9 +13,8 @@ using c10::ScalarType;
 
 const c10::DispatchKeySet& WrapperKeys() {
   static const c10::DispatchKeySet keys{
-      DispatchKey::Python,           DispatchKey::FuncTorchBatched,
-      DispatchKey::FuncTorchGradWrapper, DispatchKey::Functionalize,
-      DispatchKey::PythonTLSSnapshot, DispatchKey::BatchedNestedTensor,
+      DispatchKey::Python,        DispatchKey::FuncTorchBatched,  DispatchKey::FuncTorchGradWrapper,
+      DispatchKey::Functionalize, DispatchKey::PythonTLSSnapshot, DispatchKey::BatchedNestedTensor,
       DispatchKey::Batched};
   return keys;
 }
@@ -87,8 +86,7 @@ TensorKind KindOf(const c10::TensorImpl& tensor) try {
   if (meta) return TensorKind::kFake;
   const bool own_shape = tensor.is_nested() || tensor.has_symbolic_sizes_strides();
   if (!storage || own_shape || tensor.key_set().has_any(WrapperKeys())) return TensorKind::kWrapper;
-  if (tensor.numel() > 0 &&
-      tensor.unsafe_storage().unsafeGetStorageImpl()->data() == nullptr) {
+  if (tensor.numel() > 0 && tensor.unsafe_storage().unsafeGetStorageImpl()->data() == nullptr) {
     return TensorKind::kWrapper;
   }
   return TensorKind::kPlain;

@@ -16,8 +16,7 @@ struct Expose {
 };
 
 struct Function {
-  using Member =
-      std::variant<std::string, at::RecordFunction::schema_ref_t> at::RecordFunction::*;
+  using Member = std::variant<std::string, at::RecordFunction::schema_ref_t> at::RecordFunction::*;
   friend Member MemberOf(Function);
 };
 struct Frames {
@@ -31,8 +30,7 @@ template struct Expose<Frames, &torch::CapturedTraceback::frames_>;
 }  // namespace
 
 const c10::FunctionSchema* SchemaOf(const at::RecordFunction& call) {
-  const auto* schema =
-      std::get_if<at::RecordFunction::schema_ref_t>(&(call.*MemberOf(Function{})));
+  const auto* schema = std::get_if<at::RecordFunction::schema_ref_t>(&(call.*MemberOf(Function{})));
   return schema == nullptr ? nullptr : &schema->get();
 }
 

@@ -40,8 +40,8 @@ void AppendDouble(std::string& text, double value) {
   std::snprintf(digits, sizeof digits, "%.17g", value);
   text += digits;
   // An integral float stays distinct from an int.
-  if (std::isfinite(value) && text.find_first_of(".e", text.size() - std::strlen(digits)) ==
-                                  std::string::npos) {
+  if (std::isfinite(value) &&
+      text.find_first_of(".e", text.size() - std::strlen(digits)) == std::string::npos) {
     text += ".0";
   }
 }

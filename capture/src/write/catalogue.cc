@@ -24,8 +24,8 @@ std::string Key(const Parts&... parts) {
 
 }  // namespace
 
-std::pair<std::int64_t, bool> Catalogue::Intern(
-    std::unordered_map<std::string, std::int64_t>& ids, std::string key) {
+std::pair<std::int64_t, bool> Catalogue::Intern(std::unordered_map<std::string, std::int64_t>& ids,
+                                                std::string key) {
   const auto next = static_cast<std::int64_t>(ids.size()) + 1;
   const auto [at, inserted] = ids.try_emplace(std::move(key), next);
   return {at->second, inserted};

@@ -44,8 +44,8 @@ class Catalogue {
 
  private:
   // The id of `key`, a new one (second is true) or a known one.
-  std::pair<std::int64_t, bool> Intern(
-      std::unordered_map<std::string, std::int64_t>& ids, std::string key);
+  std::pair<std::int64_t, bool> Intern(std::unordered_map<std::string, std::int64_t>& ids,
+                                       std::string key);
 
   std::mutex mutex_;
   store::Batch pending_;

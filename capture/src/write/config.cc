@@ -30,9 +30,8 @@ std::string Decoded(std::string_view text) {
 
 tl::unexpected<Error> Wrong(std::string_view key, const std::string& value,
                             std::vector<std::string> valid) {
-  return Fail(ErrorCode::kInvalidArgument,
-              "OPGUARD_CAPTURE has " + std::string(key) + "=" + value, "give one of the values",
-              std::move(valid));
+  return Fail(ErrorCode::kInvalidArgument, "OPGUARD_CAPTURE has " + std::string(key) + "=" + value,
+              "give one of the values", std::move(valid));
 }
 
 std::optional<std::int64_t> Number(const std::string& text, std::int64_t least) {

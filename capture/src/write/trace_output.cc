@@ -1,8 +1,9 @@
 #include "trace_output.h"
 
-#include <csignal>
-#include <chrono>
 #include <pthread.h>
+
+#include <chrono>
+#include <csignal>
 #include <utility>
 
 namespace opguard::capture {

@@ -13,8 +13,7 @@ void WriteAll(int file, const std::string& text) {
 
 }  // namespace
 
-void ReportTrouble(const std::string& directory, const std::string& code,
-                   const std::string& text) {
+void ReportTrouble(const std::string& directory, const std::string& code, const std::string& text) {
   std::string line = text;
   for (char& c : line) {
     if (c == '\n' || c == '\r' || c == '\t') c = ' ';

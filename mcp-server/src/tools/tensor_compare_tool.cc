@@ -71,10 +71,10 @@ Json TensorJson(const TensorView* tensor) {
 std::string Status(const TensorView* a, const TensorView* b) {
   if (!a || !b) return "missing";
   if (!a->row.has_fingerprint || !b->row.has_fingerprint) return "unknown";
-  const bool same_form = a->dtype == b->dtype && a->sizes == b->sizes;
-  if (a->row.fingerprint == b->row.fingerprint && same_form) return "equal";
-  if (a->row.unordered == b->row.unordered && a->dtype == b->dtype) return "permuted";
-  return "different";
+  if (a->dtype != b->dtype) return "different";
+  // The same elements in the same order: a difference of shape, if any.
+  if (a->row.fingerprint == b->row.fingerprint) return a->sizes == b->sizes ? "equal" : "different";
+  return a->row.unordered == b->row.unordered ? "permuted" : "different";
 }
 
 // Facts that the statistics alone establish, such as a constant factor of the extremes.

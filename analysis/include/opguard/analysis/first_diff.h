@@ -44,15 +44,15 @@ const char* CertaintyName(Certainty certainty);
 
 // One op as both sides saw it; -1 and empty where a side has none.
 struct OpSite {
-  std::uint64_t index = 0;               // aligned index
-  std::int64_t a = -1, b = -1;           // op columns' indices
-  std::int64_t seq_a = 0, seq_b = 0;     // the files' op ids, 0 absent
-  std::string name;                      // "aten::mm" with overload after a dot where present
+  std::uint64_t index = 0;            // aligned index
+  std::int64_t a = -1, b = -1;        // op columns' indices
+  std::int64_t seq_a = 0, seq_b = 0;  // the files' op ids, 0 absent
+  std::string name;                   // "aten::mm" with overload after a dot where present
   std::string module, module_class;
   Phase phase = Phase::kOther;
   std::uint32_t step = 0;
   std::string lane;
-  std::string node;                      // autograd node of a backward op
+  std::string node;  // autograd node of a backward op
   bool recompute = false;
 };
 
@@ -102,7 +102,7 @@ struct FirstDiff {
   std::int32_t inside_marked = -1;              // the call that explains the difference
   std::vector<OpSite> missing, extra;           // structural: only on A, only on B (at most 20)
   std::uint64_t missing_total = 0, extra_total = 0;
-  OpSite last_equal;      // last op of the certified prefix; index meaningful if has_last_equal
+  OpSite last_equal;  // last op of the certified prefix; index meaningful if has_last_equal
   bool has_last_equal = false;
   EqualBefore equal_before;
   std::uint64_t receivers = 0;  // later ops that differ because of it or later origins

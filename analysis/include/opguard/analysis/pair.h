@@ -14,7 +14,14 @@
 
 namespace opguard::analysis {
 
-enum class RunState : std::uint8_t { kPlanned, kRunning, kComplete, kFailed, kCancelled, kTimedOut };
+enum class RunState : std::uint8_t {
+  kPlanned,
+  kRunning,
+  kComplete,
+  kFailed,
+  kCancelled,
+  kTimedOut
+};
 const char* RunStateName(RunState state);
 
 // One execution of one side.

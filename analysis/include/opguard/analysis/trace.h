@@ -26,8 +26,8 @@ struct Geometry {
   store::GeometryRow row;
   std::vector<std::int64_t> sizes, strides;
   std::int64_t numel = 0;
-  std::int32_t item_bytes = 0;    // 0 for a dtype that is not known
-  std::uint32_t shape_id = 0;  // equal for equal sizes
+  std::int32_t item_bytes = 0;  // 0 for a dtype that is not known
+  std::uint32_t shape_id = 0;   // equal for equal sizes
   std::uint32_t dtype_id = 0;
 };
 struct Dictionary {

@@ -10,9 +10,22 @@ namespace opguard::capture {
 
 // How the bytes of an element are read for statistics; the digests only use the size.
 enum class ElementKind : std::uint8_t {
-  kBool, kUInt8, kInt8, kInt16, kUInt16, kInt32, kUInt32, kInt64, kUInt64,
-  kFloat16, kBFloat16, kFloat32, kFloat64,
-  kComplex32, kComplex64, kComplex128,
+  kBool,
+  kUInt8,
+  kInt8,
+  kInt16,
+  kUInt16,
+  kInt32,
+  kUInt32,
+  kInt64,
+  kUInt64,
+  kFloat16,
+  kBFloat16,
+  kFloat32,
+  kFloat64,
+  kComplex32,
+  kComplex64,
+  kComplex128,
   kFloat8,  // any 1-byte float: digested, no statistics
   kOpaque,  // digested, no statistics
 };

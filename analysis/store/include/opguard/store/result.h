@@ -39,24 +39,23 @@ using Result = tl::expected<T, Error>;
 
 inline tl::unexpected<Error> Fail(ErrorCode code, std::string message, std::string fix = {},
                                   std::vector<std::string> valid = {}) {
-  return tl::unexpected<Error>(
-      Error{code, std::move(message), std::move(fix), std::move(valid)});
+  return tl::unexpected<Error>(Error{code, std::move(message), std::move(fix), std::move(valid)});
 }
 
 }  // namespace opguard
 
 // Returns the error of `expr` from the enclosing function, or yields nothing.
-#define OPGUARD_TRY(expr)                                                        \
-  do {                                                                           \
-    if (auto opguard_result = (expr); !opguard_result)                           \
+#define OPGUARD_TRY(expr)                                                           \
+  do {                                                                              \
+    if (auto opguard_result = (expr); !opguard_result)                              \
       return ::tl::unexpected<::opguard::Error>(std::move(opguard_result.error())); \
   } while (false)
 
 // Declares `lhs` from the value of `expr`, or returns its error.
 #define OPGUARD_ASSIGN(lhs, expr) OPGUARD_ASSIGN_IMPL(OPGUARD_CONCAT(result_, __LINE__), lhs, expr)
-#define OPGUARD_ASSIGN_IMPL(tmp, lhs, expr)                                       \
-  auto tmp = (expr);                                                              \
-  if (!tmp) return ::tl::unexpected<::opguard::Error>(std::move(tmp.error()));    \
+#define OPGUARD_ASSIGN_IMPL(tmp, lhs, expr)                                    \
+  auto tmp = (expr);                                                           \
+  if (!tmp) return ::tl::unexpected<::opguard::Error>(std::move(tmp.error())); \
   lhs = std::move(*tmp)
 #define OPGUARD_CONCAT(a, b) OPGUARD_CONCAT_IMPL(a, b)
 #define OPGUARD_CONCAT_IMPL(a, b) a##b

@@ -25,7 +25,7 @@ struct TraceFacts {
   std::vector<StackRow> stacks;
   std::vector<StepRow> steps;  // by id, from step 1; element 0 is an empty row
   std::vector<KeyValue> trace, environment;
-  std::vector<GapRow> gaps;    // plain lists, not indexed by id
+  std::vector<GapRow> gaps;  // plain lists, not indexed by id
   std::vector<NoteRow> notes;
   std::int64_t op_count = 0, tensor_count = 0, max_op_id = 0, max_tensor_id = 0;
 
@@ -62,8 +62,8 @@ class TraceReader {
   [[nodiscard]] Result<StatisticRow> Statistic(std::int64_t tensor) const;
   [[nodiscard]] Result<RngRow> Rng(std::int64_t op) const;
   [[nodiscard]] Result<std::vector<StatisticRow>> Statistics() const;
-  [[nodiscard]] Result<std::vector<RngRow>> Rngs() const;  // ascending op
-  [[nodiscard]] Result<SourceRow> Source(std::int64_t id) const;            // with text
+  [[nodiscard]] Result<std::vector<RngRow>> Rngs() const;         // ascending op
+  [[nodiscard]] Result<SourceRow> Source(std::int64_t id) const;  // with text
   [[nodiscard]] Result<SourceRow> SourceByPath(const std::string& path) const;
   // Runs `PRAGMA quick_check`; kCorrupt with the first finding.
   [[nodiscard]] Result<void> Verify() const;
