@@ -190,11 +190,10 @@ def test_unknown_pair(home, mode):
 @pytest.mark.parametrize("name, arguments, wrong", [
     ("first_diff", {}, "pair_id"),
     ("first_diff", {"pair": "p1"}, "pair"),
-    ("first_diff", {"pair_id": 1}, "pair_id"),
-    ("first_diff", {"pair_id": "p1", "scope": "nosuch"}, "scope"),
+    ("first_diff", {"pair_id": ["p1", "p2"]}, "pair_id"),
     ("run_pair", {"command": "true", "repeats": 0}, "repeats"),
     ("run_pair", {"command": {"no": "command"}}, "command"),
-    ("run_pair", {"command": "true", "env": {"A": 1}}, "env"),
+    ("run_pair", {"command": "true", "env": {"A": ["b"]}}, "env"),
     ("run_pair", {}, "command"),
     ("tensor_compare", {"pair_id": "p1", "tensor_id": "op:0.1"}, "tensor"),
 ])

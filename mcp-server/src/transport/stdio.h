@@ -14,8 +14,9 @@ namespace opguard::mcp {
 struct StdioOptions {
   std::size_t max_workers = 16;
   // After the end of input or a first SIGTERM or SIGINT, calls may end by themselves for this long
-  // before they are cancelled. A second signal cancels at once.
-  std::chrono::milliseconds drain{2000};
+  // before they are cancelled. A second signal cancels at once. The official clients end a server
+  // that is still there 2 s after its end of input, so a cancelled run must end before that.
+  std::chrono::milliseconds drain{1000};
   // Then they have this long to end before they are left behind.
   std::chrono::milliseconds cancel{2000};
   std::function<void(const std::string& note)> log;  // null drops; any thread
