@@ -101,7 +101,9 @@ Result<void> CheckKind(const std::string& path) {
   return {};
 }
 
-Error At(Error error, const std::string& path) {
+}  // namespace
+
+Error AtTrace(Error error, const std::string& path) {
   error.message = path + ": " + error.message;
   if (error.fix.empty() && error.code == ErrorCode::kCorrupt) error.fix = "record the run again";
   if (error.fix.empty() && error.code == ErrorCode::kNotATrace) {
@@ -109,8 +111,6 @@ Error At(Error error, const std::string& path) {
   }
   return error;
 }
-
-}  // namespace
 
 TemporaryCopy::TemporaryCopy(std::string folder)
     : folder_(std::move(folder)), path_(folder_ + "/trace.opguard") {}
@@ -139,18 +139,18 @@ Result<std::unique_ptr<TemporaryCopy>> TemporaryCopy::Of(const std::string& path
 }
 
 Result<TraceFile> OpenTrace(const std::string& path) {
-  if (auto kind = CheckKind(path); !kind) return tl::unexpected<Error>(At(kind.error(), path));
+  if (auto kind = CheckKind(path); !kind) return tl::unexpected<Error>(AtTrace(kind.error(), path));
   auto database = OpenChecked(path);
   if (database) return TraceFile{nullptr, std::move(*database)};
   // SQLite needs to write beside the file to read what a killed writer left in its log.
   const bool can_recover = database.error().code == ErrorCode::kIo &&
                            access((path + "-wal").c_str(), R_OK) == 0 &&
                            access(fs::absolute(path).parent_path().c_str(), W_OK) != 0;
-  if (!can_recover) return tl::unexpected<Error>(At(database.error(), path));
+  if (!can_recover) return tl::unexpected<Error>(AtTrace(database.error(), path));
   auto copy = TemporaryCopy::Of(path);
-  if (!copy) return tl::unexpected<Error>(At(copy.error(), path));
+  if (!copy) return tl::unexpected<Error>(AtTrace(copy.error(), path));
   database = OpenChecked((*copy)->path());
-  if (!database) return tl::unexpected<Error>(At(database.error(), path));
+  if (!database) return tl::unexpected<Error>(AtTrace(database.error(), path));
   return TraceFile{std::move(*copy), std::move(*database)};
 }
 

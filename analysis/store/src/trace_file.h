@@ -32,4 +32,7 @@ struct TraceFile {
 // TraceReader::Open.
 [[nodiscard]] Result<TraceFile> OpenTrace(const std::string& path);
 
+// `error` with the trace's path in front and, for a damaged or foreign file, the usual fix.
+Error AtTrace(Error error, const std::string& path);
+
 }  // namespace opguard::store

@@ -128,11 +128,10 @@ struct TraceReader::Impl {
   std::map<const char*, Statement> statements;  // by the address of their text; before the file
 
   tl::unexpected<Error> At(Error error) const {
-    error.message = path + ": " + error.message;
-    return tl::unexpected<Error>(std::move(error));
+    return tl::unexpected<Error>(AtTrace(std::move(error), path));
   }
   tl::unexpected<Error> Corrupt(const std::string& what) const {
-    return At({ErrorCode::kCorrupt, what, "record the run again", {}});
+    return At({ErrorCode::kCorrupt, what, {}, {}});
   }
   tl::unexpected<Error> Missing(const std::string& what) const {
     return At({ErrorCode::kNotFound, what, "take ids from first_diff's answer", {}});
