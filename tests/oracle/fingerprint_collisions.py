@@ -1,8 +1,7 @@
 """Pairs of contents that collide, made by hand from docs/fingerprint.md, "Collisions"."""
-import itertools
 import struct
 
-from fingerprint_reference import KEY, M32, ODD, SQUARE, WHITE, share_of_64
+from fingerprint_reference import KEY, M32, ODD, SQUARE, WHITE
 
 
 def hidden_exchange():
@@ -30,15 +29,3 @@ def with_partner():
     partner = (other * pow(ODD, -1, 1 << 32) & M32) ^ WHITE
     rest = (0x40000000, 0x40400000, 1, 2, 3, 4, 5)
     return struct.pack("<8I", x, *rest), struct.pack("<8I", partner, *rest)
-
-
-def same_sum():
-    """Two int64 of 0 to 1999 and two others. The unordered digests are equal."""
-    shares = [share_of_64(value) for value in range(2000)]
-    seen = {}
-    for a, b in itertools.combinations(range(2000), 2):
-        total = shares[a] + shares[b] & (1 << 64) - 1
-        if total in seen:
-            return struct.pack("<2q", *seen[total]), struct.pack("<2q", a, b)
-        seen[total] = (a, b)
-    raise AssertionError("no such pair")

@@ -75,7 +75,7 @@ def share_of_32(element):
 def share_of_64(element):
     low = _scramble(element & M32, WHITE, ODD)
     high = _scramble(element >> 32, WHITE_HIGH, ODD_HIGH)
-    return low * high + low + (high << 32) & M64
+    return (low + high & M32) * (low ^ high ^ SQUARE) + low + (high << 32) & M64
 
 
 def share(element, item):

@@ -71,8 +71,10 @@ template <std::uint32_t kItem>
 HWY_INLINE V64 Shares(V64 words, const ShareKeys<kItem>& keys) {
   const V32 elements = hn::BitCast(kD32, words);
   if constexpr (kItem == 8) {
-    const V64 x = hn::BitCast(kD64, Scramble(elements, keys));
-    return hn::Add(LowTimesHigh(x), x);
+    const V32 x = Scramble(elements, keys);
+    const V64 both = hn::BitCast(kD64, x);
+    const V32 high = hn::BitCast(kD32, hn::ShiftRight<32>(both));
+    return hn::Add(hn::MulEven(hn::Add(x, high), hn::Xor(hn::Xor(x, high), keys.square)), both);
   } else if constexpr (kItem == 4) {
     return SharesOf32(elements, keys);
   } else if constexpr (kItem == 2) {

@@ -47,7 +47,8 @@ inline std::uint64_t ShareOf64(std::uint64_t element) {
   low ^= low >> 15U;
   high ^= high >> 15U;
   const std::uint64_t both = low | (static_cast<std::uint64_t>(high) << 32U);
-  return static_cast<std::uint64_t>(low) * high + both;
+  // Not low * high: that is linear in one half where the other is the same in all elements.
+  return static_cast<std::uint64_t>(low + high) * (low ^ high ^ kSquare) + both;
 }
 
 inline std::uint64_t ShareOf128(std::uint64_t low, std::uint64_t high) {
